@@ -55,9 +55,10 @@ CARDS: Mapping[str, str] = {
 """Names of training cases that serving cases do not use → catalog; of a card that only its size names, a usual one."""
 DATED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0")),
+    "trl": (("2025-01", "0.14.0"), ("2025-06", "0.19.0"), ("2025-08", "0.21.0"), ("2026-04", "1.0.0")),
     **dict.fromkeys(("HF", "transformers", "accelerate", "pytorch"), (("2020-11", "4.0.0"), ("2024-05", "4.41.0"))),
 }
-"""Months of releases, for versions that state a date (pytorch/torchtitan and huggingface/transformers, tags)."""
+"""Months of releases, for versions that state a date (pytorch/torchtitan, huggingface/trl and transformers, tags)."""
 OPTIMIZERS: tuple[tuple[str, str], ...] = (
     ("paged_adamw_8bit", "paged-adamw-8bit"),
     ("pagedadamw8bit", "paged-adamw-8bit"),
@@ -223,7 +224,10 @@ def _read_case(case: Case) -> dict[str, object]:
     if engine == "megatron-swift":
         found["expert_tensor_parallel"] = 1  # modelscope/ms-swift 3602360a5 swift/megatron/arguments/megatron_args.py
     if "grpo" in str(case["engine"]).lower():
-        found["trainable_parameters"] = Unknown("what GRPO keeps besides the network is not modelled")
+        found |= {
+            "training_method": "grpo",
+            "kl_coefficient": 0.04,
+        }  # huggingface/trl v0.15.0 trl/trainer/grpo_config.py, beta
     if "frozen" in other and "backbone" in other and not case["lora"]:
         found["trainable_parameters"] = Unknown("only another network on top of the stated one is trained")
     return found | _formats(case) | _sharding(case) | _adapters(case)

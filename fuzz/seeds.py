@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -52,7 +53,7 @@ def _files() -> Iterator[Seed]:
                 content = place.read_bytes()
                 named = (
                     place.name
-                    if documents.is_read(place.name)
+                    if documents.is_read(place.name) or documents.is_program(place.name)
                     else samples.find_path(content.decode("utf-8", "replace"))
                 )
                 yield Seed(named, content)
@@ -78,6 +79,13 @@ def _test_texts() -> Iterator[Seed]:
                 text = node.value.lstrip("\n")
                 if any(mark in text for mark in MARKS):
                     yield Seed(_guess_path(text, samples.find_path(text)), text.encode("utf-8", "replace"))
+
+
+def list_texts(place: Path) -> Iterator[str]:
+    """Yield the texts of several lines in a Python file, without their common indent."""
+    for node in ast.walk(ast.parse(place.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
+            yield textwrap.dedent(node.value)
 
 
 def _guess_path(text: str, named: str) -> str:

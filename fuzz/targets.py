@@ -113,6 +113,7 @@ def _load(path: str, data: bytes) -> str:
 def _parts() -> Iterator[Target]:
     everything = _contents_of_all
     yield Target("shell", _read_shell, lambda: _of_suffix("sh"), ("gpulint.source.shell",))
+    yield Target("python", _evaluate_python, _python_seeds, ("gpulint.source.python", "gpulint.adapters.python"))
     yield Target("adapters", _read, everything, ("gpulint.adapters",))
     yield Target("engines", _read_arguments, lambda: [*seeds.find_commands()], ("gpulint.engines",))
     yield Target("policies", _read_policy, _policy_seeds, ("gpulint.policy",))
@@ -130,6 +131,31 @@ def _read_shell(data: bytes) -> str:
     commands = shell.read_commands(data.decode("utf-8", "replace"), {"HOME": "/root", "X": None})
     inner = [shell.read_inner(word, command) for command in commands[:20] for word in command.words[:20]]
     return repr([[word.text_with_holes for word in command.words] for command in commands]) + str(len(inner))
+
+
+def _evaluate_python(data: bytes) -> str:
+    """Evaluate a program as a file of its own, and as the one that a script starts with some words."""
+    from gpulint.source import documents, python
+    from gpulint.source.python import Given
+
+    found = documents.load("main.py", data).documents
+    given = [Given(word) for word in ("--model", "Qwen/Qwen3-8B", "x=1", "--flag", "--size=8")]
+    printed = []
+    for words in (None, given) if found else ():
+        evaluated = python.evaluate(
+            "main.py", {"main.py": found[0]}.get, words, {"MODEL": Given("a/b"), "N": Given(None)}
+        )
+        evaluated.enter_rest()
+        printed += [f"{call.name} {len(call.arguments)} {sorted(call.keywords)}" for call in evaluated.calls]
+    text = data.decode("utf-8", "replace").encode()
+    return "\n".join((*printed, _read(b"main.py\n" + text), _read(b"main.ipynb\n" + text)))
+
+
+def _python_seeds() -> list[bytes]:
+    own = [place.read_bytes() for place in sorted((seeds.ROOT / "formats").glob("*.py"))]
+    tests = (seeds.ROOT / "tests/adapters/python", seeds.ROOT / "tests/source/python")
+    texts = [text for folder in tests for place in sorted(folder.glob("*.py")) for text in seeds.list_texts(place)]
+    return [*own, *(text.encode() for text in texts if "import" in text)]
 
 
 def _read(data: bytes) -> str:

@@ -64,6 +64,42 @@ class Origin(NamedTuple):
         return text if self.span is None else text[slice(*self.span)]
 
 
+class Argument(NamedTuple):
+    """One word of a command, or one environment value: its text and its location.
+    An unknown text is None, with the reason.
+
+    `behind` is where the text really stands when the word only names a variable; `flag` is the readable part of a
+    `--flag=value` whose value cannot be known; `category` is who decides a text that cannot be known, one of
+    `CATEGORIES`.
+    """
+
+    text: str | None
+    origin: Origin
+    why: str = ""
+    behind: Origin | None = None
+    flag: str = ""
+    category: str = ""
+
+    @property
+    def source_text(self) -> str:
+        """Return the text; if it is unknown, return the source text with its variables."""
+        if self.text is not None or not (self.origin.path or self.origin.span):
+            return self.text or self.flag
+        return self.flag or self.origin.text().strip().strip("\"'")
+
+
+class Command(NamedTuple):
+    """What starts a role's own program: its image, its words without launchers, and the variables that it sees.
+
+    `open_environment` says that there may be variables that no file states.
+    """
+
+    image: Argument
+    words: tuple[Argument, ...]
+    environment: Mapping[str, Argument] = {}
+    open_environment: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A value with all locations that state it, the deciding one first, or else with its source.
@@ -129,7 +165,7 @@ class Role:
     `anchor` is where a finding points if nothing more exact is stated. `arguments` is the last of the
     engine's arguments (a key, if keys with glossary names state them). `open_ended` says why the arguments
     may hold more than could be read. `available` is what the team can have instead. `hints` are the fields that
-    comments, annotations and settings state.
+    comments, annotations and settings state. `command` starts a program that no engine claims.
     """
 
     name: str
@@ -139,6 +175,7 @@ class Role:
     open_ended: str = ""
     available: Available = EVERYTHING
     hints: tuple[Hint, ...] = ()
+    command: Command | None = None
 
     def value(self, name: str) -> Value | Unknown:
         """Return the stated value; None if it is not stated."""
@@ -157,7 +194,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What one object of a file asks the hardware to do."""
+    """What one object of a file asks the hardware to do. It begins at its `anchor` if it is a part of a text."""
 
     name: str
     kind: str
@@ -165,6 +202,9 @@ class Workload:
     document: Document
     path: Path
     roles: tuple[Role, ...]
+    anchor: Origin | None = None
 
     def location(self) -> Location:
+        if self.anchor is not None:
+            return self.anchor.location()
         return self.document.locate((*self.path, "kind"))

@@ -28,6 +28,8 @@ OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "
 """Trigger words: without any of them, no object has a problem of its own."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
 """Trigger words: without any of them, no document has a problem with its nodes."""
+SERVERS = (b"vllm", b"sglang", b"llama-server", b"trtllm-serve", b"text-generation-launcher")
+"""Programs that another program may start by their name."""
 OBJECTS = ("object",)
 """What a module without `READS` reads."""
 
@@ -95,6 +97,18 @@ def find_adapter(document: Document) -> ModuleType | None:
         if (claim := adapter.claims(document)) > strongest:
             found, strongest = adapter, claim
     return found
+
+
+def is_program_relevant(content: bytes) -> bool:
+    """Return whether a program that nothing here starts imports a package of GPU programs, or names a server."""
+    return any(name in content for name in SERVERS) or _compile_imports().search(content) is not None
+
+
+@functools.cache
+def _compile_imports() -> re.Pattern[bytes]:
+    """Return the pattern of an import of a package that programs for GPUs use."""
+    packages = "|".join(map(re.escape, package_data.list_mentions(HERE)["python"]))
+    return re.compile(rf"\b(?:import|from)[ \t]+(?:{packages})\b".encode())
 
 
 def _most(name: str) -> Claim:

@@ -14,36 +14,27 @@ from types import ModuleType
 from typing import NamedTuple
 
 from gpulint.catalog import package_data
-from gpulint.workload import Field, Origin, Role
+from gpulint.workload import Argument, Field, Origin, Role
+
+__all__ = [
+    "Argument",
+    "Invocation",
+    "Reading",
+    "find_purpose",
+    "is_training",
+    "list_own_variables",
+    "module_name",
+    "modules",
+    "oldest_release",
+    "read",
+    "read_model_name",
+    "render_argument",
+]
 
 HERE = Path(__file__).parent
 GENERAL = ("transformers", "deepspeed")
 """Trainers that claim what no other does, in this order."""
 IN_A_FOLDER = re.compile(r"(?:\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/|\$\((?:which|command -v) )(?P<name>[\w.+-]+)\)?")
-
-
-class Argument(NamedTuple):
-    """One word of a command, or one environment value: its text and its location.
-    An unknown text is None, with the reason.
-
-    `behind` is where the text really stands when the word only names a variable; `flag` is the readable part of a
-    `--flag=value` whose value cannot be known; `category` is who decides a text that cannot be known, one of
-    `workload.CATEGORIES`.
-    """
-
-    text: str | None
-    origin: Origin
-    why: str = ""
-    behind: Origin | None = None
-    flag: str = ""
-    category: str = ""
-
-    @property
-    def source_text(self) -> str:
-        """Return the text; if it is unknown, return the source text with its variables."""
-        if self.text is not None or not (self.origin.path or self.origin.span):
-            return self.text or self.flag
-        return self.flag or self.origin.text().strip().strip("\"'")
 
 
 class Invocation(NamedTuple):
@@ -54,7 +45,7 @@ class Invocation(NamedTuple):
     own program, `conditional` that the command stands in a branch or a loop, `further_environment` that other objects
     supply variables that the file does not show. `beside` are the words of the container's other commands, `final` says
     that the command takes the place of its shell, so that none of them runs after it; `exported` are the variables that
-    its script has set by then.
+    its script has set by then. `sealed` says that the container has the files of a published image alone.
     """
 
     image: Argument
@@ -66,6 +57,7 @@ class Invocation(NamedTuple):
     beside: tuple[tuple[Argument, ...], ...] = ()
     final: bool = False
     exported: Mapping[str, Argument] = {}
+    sealed: bool = False
 
 
 class Reading(NamedTuple):

@@ -5,6 +5,7 @@ repository.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from posixpath import dirname, join, normpath
 
 from gpulint.catalog import architecture
@@ -26,6 +27,8 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
     resolved = mounted or architecture.resolve(reference, lambda name: _read_config(repository, path, name), like)
     if network is not None and (resolved.architecture is None or not resolved.architecture.is_known):
         return network
+    if resolved.architecture is not None and (assumed := role.text("format_assumed")):
+        return resolved._replace(architecture=replace(resolved.architecture, format_assumed=assumed))
     config = _read_config(repository, path, reference) if resolved.how.startswith("config.json") else None
     if config is None:
         return resolved

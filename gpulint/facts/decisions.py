@@ -34,6 +34,7 @@ DECIDERS = {"queue or partition": "the cluster"}
 """Who takes the accelerator, by the category of what leaves it open."""
 SHORTEST_SAMPLE = 256
 """Tokens: samples of instruction data sets are that long or longer."""
+SAMPLE_LENGTH = "sample length"
 SAMPLES = "samples that are not packed are at most as long as the stated length"
 
 
@@ -49,7 +50,7 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    own = [*_list_products(facts.role), *_list_unread(facts), *_bound_samples(facts)]
+    own = [*_list_products(facts.role), *_list_unread(facts), *bound_samples(facts)]
     role, decisions = _open_settings(facts.role), own
     while True:
         tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
@@ -88,7 +89,7 @@ def _list_products(role: Role) -> Iterator[Decision]:
         yield Decision("GPU", DECIDERS.get(value.category, "the platform"), value.reason, tuple(members.values()))
 
 
-def _bound_samples(facts: Facts) -> Iterator[Decision]:
+def bound_samples(facts: Facts) -> Iterator[Decision]:
     """Yield the length of the samples of a training run that does not pack them: the stated length is only its end."""
     field = facts.role.fields.get("sequence_length")
     longest = field.value if field is not None else None
@@ -101,7 +102,7 @@ def _bound_samples(facts: Facts) -> Iterator[Decision]:
     )
     members = [Member(f"{length:,}", {"sequence_length": replace(field, value=length)}) for length in lengths]
     members.append(Member(f"{longest:,}", {"sequence_length": field}))
-    yield Decision("sample length", "the data", SAMPLES, tuple(members), len(members) - 1, ordered=True)
+    yield Decision(SAMPLE_LENGTH, "the data", SAMPLES, tuple(members), len(members) - 1, ordered=True)
 
 
 def list_fields(role: Role) -> frozenset[str]:

@@ -221,9 +221,11 @@ def _find_in_catalog(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing
 def provide_node(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide the catalog's row of the machine type, or what all that fit have in common."""
     machine = hardware.node(facts.role.text("instance_type"))
-    if machine is None:
+    if machine is None and not quantity.absent:
         return _find_in_cloud(quantity.name, facts) if quantity.name in _SHARED_BY_CLOUD else _ask_for(quantity.name)
-    value = getattr(machine, quantity.name)
+    value = getattr(machine, quantity.name) if machine is not None else None
+    if value is None and quantity.absent:
+        return constant(quantity.absent[0], "no machine type states it")
     return Missing(frozenset({quantity.name})) if value is None else constant(value, "catalog")
 
 

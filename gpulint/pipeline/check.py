@@ -21,6 +21,7 @@ from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import FacilitySummary, Finding, Report, Skip, WorkloadSummary
+from gpulint.source import documents
 from gpulint.source.repository import Repository, Source
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy, 
     """Put one file through every stage."""
     evaluated = evaluate.file(source, repository, policy)
     if not evaluated.is_relevant:
-        return file_report.pass_by(policy)
+        return file_report.pass_by(policy, counts=not documents.is_program(source.path))
     watchdog.look()
     suggested = suggest.generate(evaluated)
     watchdog.look()

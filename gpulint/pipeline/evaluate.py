@@ -17,8 +17,7 @@ from gpulint.policy.rules import document_rules, evaluate, evaluated_role, memor
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Finding, Recognised, Skip
-from gpulint.report.verdicts import NOT_EVALUATED
-from gpulint.source import excess
+from gpulint.source import documents, excess
 from gpulint.source.documents import Comment, Document, Loaded, Problem
 from gpulint.source.excess import Excess
 from gpulint.source.repository import Repository, Source
@@ -124,7 +123,8 @@ def _list_excess(found: Iterable[Excess], evaluated: Evaluated, repository: Repo
     own = [reason for reason, where in found if where in ("", path)]
     for document, _ in evaluated.parsed.documents[:1]:
         own += nodes.find_excess(document, repository)
-    yield from (Skip(path, reason, "limit") for reason in dict.fromkeys(own))
+    cause = "language" if documents.is_program(path) else "limit"  # a large program is no reason to fail a gate
+    yield from (Skip(path, reason, cause) for reason in dict.fromkeys(own))
 
 
 def _evaluate_file(
@@ -134,7 +134,7 @@ def _evaluate_file(
     workload: str | None,
     facilities: Evaluations | None,
 ) -> Evaluated:
-    if not parse.is_relevant(source.content, policy.rules):
+    if not parse.is_relevant(source, policy.rules) and not parse.starts_program(source, repository):
         return Evaluated(policy, ParsedFile(source, Loaded(), ()), is_relevant=False)
     parsed = parse.file(source, policy.vouched)
     context = enrichment.read_context(parsed.loaded, repository, policy)
@@ -224,15 +224,20 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
-    """Evaluate a role as it is stated, and again with the hardware that names and comments suggest."""
-    from gpulint.pipeline.enrichment import inferred_hardware
+    """Evaluate a role as it is stated, and again with the hardware and the model that names and comments suggest."""
+    from gpulint.pipeline.enrichment import inferred_checkpoint, inferred_hardware
 
     stated = _evaluate_stated(role, workload, repository, policy)
-    assumed = inferred_hardware.infer(role, workload)
+    on_hardware = inferred_hardware.infer(role, workload, repository)
+    with_model = inferred_checkpoint.infer(on_hardware or role, workload, stated.facts.resolved)
+    assumed = with_model or on_hardware
     if assumed is None:
         return stated
     found = _evaluate_stated(assumed, workload, repository, policy)
-    outcome = evaluated_role.add_assumed(stated, found, assumed.fields["accelerator"].source)
+    sources = [f"the accelerator is assumed from {on_hardware.fields['accelerator'].source}"] if on_hardware else []
+    if with_model:
+        sources.append(f"the model is assumed from {with_model.fields['checkpoint'].source}")
+    outcome = evaluated_role.add_assumed(stated, found, "; ".join(sources))
     return found._replace(outcome=outcome, stated=stated.facts)
 
 
@@ -255,7 +260,7 @@ def _bound(found: EvaluatedRole) -> EvaluatedRole:
     """Return an evaluated role with the verdict over its open values, if a rule about memory lacks some."""
     lacking = {entry.rule for entry in found.outcome.not_evaluated}
     is_open = any(rule.name in lacking and rule.open == "bound" for rule in found.rules)
-    if not is_open and memory_verdict.find_verdict(found.facts) != NOT_EVALUATED:
+    if not is_open and "fits" in memory_verdict.find_verdict(found.facts):
         return found
     from gpulint.policy.rules import bounded_rules
 

@@ -41,9 +41,9 @@ def skip(entry: Skip) -> FileReport:
     return FileReport(Report(skipped=(entry,)))
 
 
-def pass_by(policy: ResolvedPolicy) -> FileReport:
-    """Return the report on a file in which no rule can fire."""
-    return FileReport(Report(files=1), policy.rules, policy.governance.budgets, facility=policy.facility)
+def pass_by(policy: ResolvedPolicy, *, counts: bool = True) -> FileReport:
+    """Return the report on a file in which no rule can fire; a program counts only if it is one for GPUs."""
+    return FileReport(Report(files=int(counts)), policy.rules, policy.governance.budgets, facility=policy.facility)
 
 
 def fail(path: str, action: str, error: Exception) -> Report:

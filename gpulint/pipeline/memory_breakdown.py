@@ -27,7 +27,6 @@ from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import json_text
 from gpulint.report.formats import suggestion_lines
 from gpulint.report.model import Scenarios
-from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.source import documents
 from gpulint.source.repository import Repository, Source
 from gpulint.suggestions import smallest_fit
@@ -250,7 +249,7 @@ def build_table(role: Role, resolved: Resolution | None) -> Sizing:
 def _describe_verdict(known: Facts) -> str:
     """Return the verdict on a role as a check gives it, also where values are open."""
     verdict = find_verdict(known)
-    found = bounds.find_bounds(known) if verdict == NOT_EVALUATED else None
+    found = None if "fits" in verdict else bounds.find_bounds(known)
     if found is None:
         return verdict
     rules = _select_rules(known.role)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
+PROGRAMS_MAX = 20
+"""The most programs that a script may name to be looked at."""
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
 
@@ -66,13 +68,25 @@ def file(source: Source, vouched: PendingMarker | None = None) -> ParsedFile:
     return ParsedFile(source, loaded, tuple(found), pending)
 
 
-def is_relevant(content: bytes, rules: Iterable[Rule]) -> bool:
+def is_relevant(source: Source, rules: Iterable[Rule]) -> bool:
     """Whether any rule can fire on a file: it mentions GPUs, or a rule is about objects of every
     kind.
     """
+    if documents.is_program(source.path):
+        return adapters.is_program_relevant(source.content)
     if any(document_rules.reads_object(rule) for rule in rules):
         return True
-    return adapters.mentions_gpus(content.decode("latin-1"), autoscaling.GROUPS)
+    return adapters.mentions_gpus(source.content.decode("latin-1"), autoscaling.GROUPS)
+
+
+def starts_program(source: Source, repository: Repository) -> bool:
+    """Whether a script without a word about GPUs names a Python program of the repository that is one for GPUs."""
+    if b".py" not in source.content or documents.find_format(source.path) != "shell":
+        return False
+    names = dict.fromkeys(documents.list_mentioned(source.content))
+    paths = [path for name in list(names)[:PROGRAMS_MAX] for path in repository.find_programs(name, source.path)]
+    contents = (repository.read(path) for path in paths[:PROGRAMS_MAX])
+    return any(content is not None and adapters.is_program_relevant(content) for content in contents)
 
 
 def recognise(adapter: ModuleType, document: Document) -> Recognised:

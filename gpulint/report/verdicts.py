@@ -21,10 +21,11 @@ FIRST_WORDS = (
     ("needs ", DEPEND),
     ("fits", FIT),
     ("likely fits", FIT),
+    ("no model", FIT),
     (NOT_EVALUATED, UNKNOWN),
 )
-WEIGHTS_FIT = re.compile(r"weights (?:likely )?fit\b")
-"""The verdict on a program of which only the weights are known."""
+PART_FITS = re.compile(r"(?:weights|states) (?:likely )?fit\b")
+"""The verdict on a program of which only the weights, or the training states, are known."""
 
 
 class Outcomes(NamedTuple):
@@ -48,7 +49,7 @@ def sort_verdict(verdict: str) -> str:
         return ""
     if not verdict:
         return UNKNOWN
-    if WEIGHTS_FIT.search(verdict) and not verdict.startswith("depends on "):
+    if PART_FITS.search(verdict) and not verdict.startswith("depends on "):
         return FIT
     return next((outcome for words, outcome in FIRST_WORDS if verdict.startswith(words)), FAIL)
 

@@ -70,7 +70,7 @@ def run(root: Path, code: str, *arguments: str) -> str:
     return done.stdout
 
 
-WITHOUT_WORKLOAD = frozenset({"chart_yaml", "kustomize"})
+WITHOUT_WORKLOAD = frozenset({"chart_yaml"})
 """Formats that declare nothing to run: such a file is read only where it names GPUs."""
 
 CHECK = "from gpulint.cli import main; main()"

@@ -420,13 +420,25 @@ def test_sizes_are_given_as_json_in_base_units(run: Run) -> None:
 # ---- init
 
 
+def test_init_asks_once_for_the_gpu_of_a_partition(run: Run) -> None:
+    for number in range(3):
+        write(
+            f"job{number}.sh",
+            "#!/bin/bash\n#SBATCH --partition=main\n#SBATCH --gres=gpu:4\nsrun vllm serve Qwen/Qwen3-8B\n",
+        )
+    run("init")
+    settings = Path("gpulint.yaml").read_text(encoding="utf-8")
+    assert "#   - {name: main, partition: main, accelerator: , gpus: }    # 3 workloads\n" in settings
+    assert "hints:" not in settings.partition("# Values that")[2]
+
+
 def test_init_writes_a_hint_for_each_workload_that_lacks_one(run: Run) -> None:
     write("apps/unplaced.yaml", UNPLACED)
     write("apps/right.yaml", RIGHT)
     result = run("init", "--spec", "spec.yaml")
     assert (result.exit_code, result.stdout.splitlines()[:2]) == (0, ["wrote gpulint.yaml", "wrote spec.yaml"])
     settings = Path("gpulint.yaml").read_text(encoding="utf-8")
-    assert "#   - path: apps/unplaced.yaml\n#     workload: chat\n#     accelerator:\n" in settings
+    assert "# accelerator:    # named by none of 1 workload\n" in settings
     assert "apps/right.yaml" not in settings
     assert run("check", "spec.yaml").exit_code == 0
 

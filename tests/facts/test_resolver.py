@@ -806,6 +806,7 @@ TESTED_ELSEWHERE = {
         "realised_ratio",
         "adapted_experts",
     ),
+    *("critic_gradient_bytes", "unlisted_reward_size", "rollout_realised", "scoring_bytes_per_logit"),
     # of generation without a server, in sizing/serving/test_static_batch.py:
     *("logit_copy_bytes", "cache_growth_excess", "generation_slack_bytes", "generation_context_bytes"),
     *("prompt_excess", "prompt_share", "weight_ratio", "library_workspace_bytes"),

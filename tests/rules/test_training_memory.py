@@ -187,7 +187,6 @@ def test_weights_below_adapters_need_no_targets() -> None:
     [
         SFT.replace("trl sft", "accelerate launch --config_file zero3.yaml trl/scripts/sft.py"),
         SFT.replace("trl sft", "accelerate launch trl/scripts/sft.py"),
-        SFT.replace("trl sft", "deepspeed trl/scripts/sft.py"),
         SFT.replace("trl sft", "python sft.py"),  # may be somebody's own
         f"{SFT} --deepspeed ds.json",
         f"{SFT} --use_peft",  # PEFT chooses the matrices
@@ -206,7 +205,7 @@ def test_weights_below_adapters_need_no_targets() -> None:
         CLM.replace("transformers/examples/pytorch/language-modeling/", "") + " --torch_dtype bfloat16",
         "python train.py --model_name_or_path mistralai/Mistral-7B-v0.1 --bf16 --per_device_train_batch_size 1 --do_train",
         "swift sft --model Qwen/Qwen2.5-7B-Instruct --torch_dtype bfloat16",
-        "litgpt finetune_full meta-llama/Llama-3.1-8B --precision bf16-true",
+        "litgpt finetune_full meta-llama/Llama-3.1-8B --config more.yaml",
     ],
 )
 def test_what_a_command_line_leaves_open_is_no_error(command: str) -> None:
@@ -215,6 +214,17 @@ def test_what_a_command_line_leaves_open_is_no_error(command: str) -> None:
     found_about_memory = {name: level for name, level in severities(found).items() if name in (WEIGHTS, STATES, STEP)}
     assert Severity.ERROR not in found_about_memory.values(), command
     assert verdict(found).startswith(OPEN)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        SFT.replace("trl sft", "deepspeed trl/scripts/sft.py"),  # no --deepspeed: the launcher starts processes only
+        "litgpt finetune_full meta-llama/Llama-3.1-8B --precision bf16-true",  # 8 bytes for each of 8 billion weights
+    ],
+)
+def test_a_released_program_on_one_gpu_does_what_it_does_by_default(command: str) -> None:
+    assert severities(report(job(command, "nvidia-l4")))[STATES] == Severity.ERROR
 
 
 def test_a_variable_of_accelerate_keeps_the_rules_silent() -> None:

@@ -25,7 +25,16 @@ print(*(name for name in sys.modules if name.partition(".")[0] == "gpulint"))
 
 @pytest.mark.parametrize(
     ("name", "records"),
-    [("shell", {"gpulint.source.excess"}), ("documents", {"gpulint.report.location", "gpulint.report.json_keys"})],
+    [
+        ("shell", {"gpulint.source.excess"}),
+        (
+            "documents",
+            {
+                *("gpulint.report.location", "gpulint.report.json_keys", "gpulint.source.excess"),
+                *("gpulint.source.recipes", "gpulint.source.recipes.translated"),
+            },
+        ),
+    ],
 )
 def test_a_package_loads_nothing_but_itself_and_the_record_of_a_location(name: str, records: set[str]) -> None:
     package = f"gpulint.source.{name}"

@@ -235,7 +235,7 @@ def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule) -> No
         {"severity": "fatal"},
         {"whn": "true"},
         {"for": {"scope": "galaxy"}},
-        {"arithmetic": ["a", "b", "c"]},
+        {"arithmetic": ["a", "b", "c", "d"]},
         {"at": "gpus"},
     ],
 )

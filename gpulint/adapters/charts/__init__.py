@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from gpulint.adapters.charts.values import Values
-from gpulint.source.documents import Problem
+from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
-__all__ = ["Values", "problems", "sections", "workloads"]
+__all__ = ["Values", "find_workloads", "problems", "sections", "workloads"]
 
 Section = tuple[Values, ModuleType]
 
@@ -44,6 +44,19 @@ def _import_charts() -> tuple[ModuleType, ...]:
         app_template,
         platform,
     )
+
+
+def find_workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Yield the workloads of a file of values: of the chart that it lies in, as rendered, else by its shape."""
+    from gpulint.adapters.charts.templates import chart as located
+
+    folder = located.find_folder(document.path, repository)
+    if folder is None:
+        yield from workloads(Values(document), repository)
+        return
+    from gpulint.adapters.charts import templates
+
+    yield from templates.find_workloads(document, folder, repository)
 
 
 def workloads(values: Values, repository: Repository, name: str = "") -> Iterator[Workload]:

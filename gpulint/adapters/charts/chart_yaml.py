@@ -1,6 +1,6 @@
 """Helm charts: Chart.yaml, and templates of Helm or another tool.
 
-A template is never read as the object that it renders to.
+The objects of a chart are those of its values. A template has those of a chart whose values name no GPU.
 """
 
 from __future__ import annotations
@@ -37,8 +37,14 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """Yield nothing: the values decide what a template renders to."""
-    yield from ()
+    """Yield what a template renders to if the chart has no values that concern GPUs; else these values do."""
+    if not _is_template(document) or FOLDER not in document.path.split("/")[:-1]:
+        return
+    first = next((other for other in document.beside if _is_template(other)), document)
+    if first.index == document.index:
+        from gpulint.adapters.charts import templates  # few templates mention GPUs
+
+        yield from templates.find_template_workloads(document, repository)
 
 
 def _describes(document: Document) -> bool:

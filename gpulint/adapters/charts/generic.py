@@ -227,7 +227,7 @@ def _apply_settings(role: Role, values: Values, block: Values) -> Role:
     fields: dict[str, Field] = {}
     places = [block] if block.path == values.path else [block, values]
     if role.text("engine"):
-        if not role.text("checkpoint") and (model := _find_model(places)):
+        if not role.text("checkpoint") and (model := find_model(places)):
             fields["checkpoint"] = model
         for name, keys in SETTINGS.items():
             if not _is_stated(role, name) and (field := _find_setting(places, keys)):
@@ -267,7 +267,7 @@ def _is_stated(role: Role, name: str) -> bool:
     return field is not None and bool(field.origins)
 
 
-def _find_model(places: list[Values]) -> Field | None:
+def find_model(places: list[Values]) -> Field | None:
     """Return a hub id under a key that names the model."""
     for where in places:
         for path in MODELS:

@@ -46,7 +46,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     from gpulint.adapters import charts  # objects of Kubernetes, which come here first, need none of them
 
     if kind(document) != BENCHMARK:
-        yield from charts.workloads(charts.Values(document), repository)
+        yield from charts.find_workloads(document, repository)
 
 
 def problems(document: Document) -> Iterator[Problem]:

@@ -26,6 +26,15 @@ def load_part(outer: Document, start: int, end: int) -> tuple[Document, ...]:
     return inner
 
 
+def load_hcl(outer: Document, start: int, end: int) -> Document | None:
+    """Return the HCL in a part of the file's text, as a document of the file; None if it does not parse."""
+    loaded = documents.load("nested.tf", outer.text[start:end].encode()).documents
+    if not loaded or loaded[0].format != "hcl":
+        return None
+    root = _move(loaded[0].root, lambda index: start + index, {})
+    return Document(outer.path, loaded[0].index, outer.text, root, "hcl", loaded[0].data)
+
+
 def _load_documents(outer: Document, text: str, place: Callable[[int], int]) -> tuple[Document, ...]:
     """Return the documents of a text.
 

@@ -51,7 +51,7 @@ def _find_generated(document: Document, wanted: Sequence[str], repository: Repos
         for instructions in repository.read_documents(path) if repository.exists(path) else ():
             generators = _index_generators(instructions)
             for at in sorted(at for name in wanted for at in generators.get(name, ())):
-                yield _build_config_map(instructions, at)
+                yield build_config_map(instructions, at)
 
 
 @functools.lru_cache(maxsize=KEPT_MAX)
@@ -64,7 +64,8 @@ def _index_generators(kustomization: Document) -> dict[str, list[int]]:
     return found
 
 
-def _build_config_map(instructions: Document, at: int) -> Document:
+def build_config_map(instructions: Document, at: int) -> Document:
+    """Return the ConfigMap that a generator of a Kustomization creates from its literals."""
     generator = ("configMapGenerator", at)
     literals = instructions.node((*generator, "literals"))
     items: Sequence[Node] = literals.value if literals is not None and literals.kind == "sequence" else ()
@@ -75,6 +76,11 @@ def _build_config_map(instructions: Document, at: int) -> Document:
     )
     made: Part = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
     return synthetic.document(instructions, made, synthetic.place(instructions, generator))
+
+
+def find_names(value: object) -> Iterator[str]:
+    """Yield the names of the ConfigMaps that an object takes values from."""
+    yield from _find_names(value, DEPTH)
 
 
 def _find_names(value: object, depth: int) -> Iterator[str]:

@@ -242,7 +242,7 @@ def _resolve_weights(document: Document, path: Path, key: str, role: Role) -> di
     origin = Origin(document, (*path, key, "storageUri"))
     uri, stated = document.get(origin.path), role.value("checkpoint")
     local = stated is None or (isinstance(stated, str) and stated.startswith((MOUNTED_HERE, "hf://")))
-    if not local:
+    if not local or stored_weights.is_named_below(stated, MOUNTED_HERE):
         return {}
     if not isinstance(uri, str):
         storage = Origin(document, (*path, key, "storage"))

@@ -35,6 +35,8 @@ BUILDER = "ray.serve.llm:build_openai_app"
 
 Any other is a custom program, whose engine only its source shows.
 """
+PARTS = ("llm_config", "prefill_config", "decode_config")
+"""Arguments that are one configuration (ray python/ray/llm/_internal/serve/serving_patterns: build_pd_openai_app)."""
 PLACED = "Ray Serve LLM asks for one GPU a rank (ray python/ray/llm/_internal/serve/engines/vllm/vllm_models.py)"
 OF_COMMAND_LINES = "_argument"
 """The endings of facts about command-line syntax. Configurations have none."""
@@ -71,7 +73,7 @@ def _defer_to_jobs(document: Document, role: Role) -> Role:
 def _read_without_pods(document: Document) -> Iterator[Workload]:
     """Yield a service whose configurations run on pods that request no GPU in the file."""
     config = _load_config(document)
-    roles = tuple(_build_role(config, path, None) for path in _list_configurations(config)) if config else ()
+    roles = tuple(build_role(config, path, None) for path in list_configurations(config)) if config else ()
     if roles:
         name = str(document.get(("metadata", "name")) or "RayService")
         yield Workload(name, "inference", "ray", document, (), roles)
@@ -86,11 +88,11 @@ def _read_service(document: Document, roles: tuple[Role, ...]) -> Iterator[Role]
     name.
     """
     config = _load_config(document)
-    at = list(_list_configurations(config)) if config else []
+    at = list(list_configurations(config)) if config else []
     groups = [role for role in roles if role.value("gpus_per_pod") != 0 and not role.text("engine")]
     host = groups[0] if len(groups) == 1 else None
     if config is not None and at:
-        yield from (_build_role(config, path, host) for path in at)
+        yield from (build_role(config, path, host) for path in at)
         yield from (role for role in roles if role is not host)
         return
     applications = list(_list_applications(document, config))
@@ -128,7 +130,7 @@ def _apply_application(role: Role, application: Application, alone: bool) -> Rol
     name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
     category = "another object" if name == BUILDER else "own program"
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
-    placed = Field(Unknown("the application places its workers itself"), (place,))
+    placed = Field(Unknown("the application places its workers itself", category), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
     return role.having(**{**fields, **(_find_model(application) if alone else {})})
 
@@ -182,16 +184,27 @@ def _keep_multipliers(role: Role) -> dict[str, Field]:
     return {name: role.fields[name] for name in ("pods_per_replica", "replicas", "gpus_per_replica", "gpus_per_pod")}
 
 
-def _list_configurations(config: Document) -> Iterator[Path]:
-    """Yield the paths of the configurations of applications that Ray's own builder creates."""
+def list_configurations(config: Document) -> Iterator[Path]:
+    """Yield the paths of the configurations of models in the arguments of applications."""
     for application in pod_templates.items(config, ("applications",)):
-        if config.get((*application, "import_path")) == BUILDER:
-            for at in pod_templates.items(config, (*application, "args", "llm_configs")):
-                if config.get((*at, "llm_engine"), "vLLM") == "vLLM":
-                    yield at
+        yield from list_configurations_of(config, application)
 
 
-def _build_role(config: Document, path: Path, host: Role | None) -> Role:
+def list_configurations_of(config: Document, application: Path) -> Iterator[Path]:
+    """Yield the configurations of one application: a list of models, one model, or a prefill and a decode part.
+
+    Builders of one's own pass such arguments on to those of Ray Serve LLM.
+    """
+    if not isinstance(config.get((*application, "import_path")), str):
+        return
+    listed = list(pod_templates.items(config, (*application, "args", "llm_configs")))
+    for at in (*listed, *((*application, "args", key) for key in PARTS)):
+        is_model = isinstance(config.get((*at, "model_loading_config")), dict)
+        if is_model and config.get((*at, "llm_engine"), "vLLM") == "vLLM":
+            yield at
+
+
+def build_role(config: Document, path: Path, host: Role | None) -> Role:
     """Return one configuration, with the pods of the only group that has GPUs."""
     model = config.get((*path, "model_loading_config", "model_id"))
     reading = engines.read(_build_invocation(config, path))
@@ -201,12 +214,23 @@ def _build_role(config: Document, path: Path, host: Role | None) -> Role:
         dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("the pods that run it are not stated"))}
     )
     aims = objective_annotations.read_deployment(config, (*path, "deployment_config"))
-    fields.update({**_find_accelerator(config, path, fields), **aims, **stated})
+    fields.update(
+        {**_find_accelerator(config, path, fields), **aims, **stated, **_read_own_builder(config, path, read)}
+    )
     anchor = Origin(config, (*path, "model_loading_config"), key=True)
     role = Role(str(model or "llm"), anchor, fields, None, reading.open_ended if reading else "")
     ranks = _count_ranks(config, path, role)
     pods = _count_pods(ranks, role)
     return role.having(gpus_per_replica=ranks, replicas=_count_replicas(config, path), pods_per_replica=pods)
+
+
+def _read_own_builder(config: Document, path: Path, read: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the engine with what is assumed if an application's own builder takes the configuration."""
+    place = Origin(config, (*path[: path.index("args")], "import_path"))
+    if "engine" not in read or str(config.get(place.path)).startswith("ray."):
+        return {}
+    said = f"{config.get(place.path)} is assumed to hand the configuration to Ray Serve LLM"
+    return {"engine": replace(read["engine"], assumption=said)}
 
 
 def _count_pods(ranks: Field, role: Role) -> Field:
@@ -279,12 +303,26 @@ def _find_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) ->
 def _count_ranks(config: Document, path: Path, role: Role) -> Field:
     """Return the GPUs of one replica: as many as its parallelism needs."""
     sizes = [role.fields.get(name, Field(1)) for name in ("tensor_parallel", "pipeline_parallel")]
+    if bundles := _count_bundles(config, path):
+        return bundles
     if config.get((*path, "placement_group_config")) or "data_parallel" in role.fields:
         return Field(Unknown("the configuration places its workers itself"))
     tensor, pipeline = (size.value for size in sizes)
     if not (isinstance(tensor, int) and isinstance(pipeline, int)):
         return Field(Unknown("the parallelism is not known"))
     return Field(tensor * pipeline, tuple(origin for size in sizes for origin in size.origins), source=PLACED)
+
+
+def _count_bundles(config: Document, path: Path) -> Field | None:
+    """Return the GPUs of the bundles of a configuration's placement group, if each states a number."""
+    at = (*path, "placement_group_config", "bundles")
+    bundles = config.get(at)
+    if not isinstance(bundles, list) or not bundles:
+        return None
+    counts = [bundle.get("GPU", 0) if isinstance(bundle, dict) else None for bundle in bundles]
+    whole = [int(count) for count in counts if isinstance(count, int | float) and float(count).is_integer()]
+    total = sum(number for number in whole)
+    return Field(total, (Origin(config, at),)) if len(whole) == len(counts) and total else None
 
 
 def _count_replicas(config: Document, path: Path) -> Field:

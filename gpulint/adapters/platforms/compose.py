@@ -106,7 +106,7 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     fields |= _count_replicas(service, fields["gpus_per_pod"])
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     program = {} if readings else _read_program(service, invocations)
-    read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings)
+    read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings, invocations)
     roles = tuple(_count_instance(role) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)

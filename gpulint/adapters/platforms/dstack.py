@@ -127,7 +127,7 @@ def _read_roles(document: Document, part: Part, find: Callable[[str], Origin | N
         return
     program = {} if readings else task.program(invocations, anchor)
     fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, fields), invocations))
-    yield from task.roles(part.name, anchor, {**fields, **program}, readings)
+    yield from task.roles(part.name, anchor, {**fields, **program}, readings, invocations)
 
 
 def _read_cloud(document: Document) -> dict[str, Field]:

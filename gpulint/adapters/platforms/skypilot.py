@@ -93,7 +93,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, counts), invocations))
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else file_stem.find_stem(document.path)
-    roles = tuple(_mark_separate_nodes(role) for role in task.roles(label, _find_anchor(document), fields, readings))
+    roles = tuple(
+        _mark_separate_nodes(role) for role in task.roles(label, _find_anchor(document), fields, readings, invocations)
+    )
     purpose = "inference" if document.get(("service",)) else task.purpose(roles)
     yield Workload(label, purpose, "skypilot", document, (), roles)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpulint import engines
 from gpulint.adapters import pods
-from gpulint.adapters.programs import launchers, processes, program_name
+from gpulint.adapters.programs import launchers, processes, program_name, python_program
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown
@@ -51,8 +51,15 @@ def _find_program(words: Sequence[Argument]) -> dict[str, Field]:
     return {"program": Field(name, processes.origins(words[0]))} if name else {}
 
 
-def roles(name: str, anchor: Origin, fields: Mapping[str, Field], readings: Sequence[Read]) -> Iterator[Role]:
+def roles(
+    name: str,
+    anchor: Origin,
+    fields: Mapping[str, Field],
+    readings: Sequence[Read],
+    invocations: Iterable[Invocation] = (),
+) -> Iterator[Role]:
     """Yield one role per engine that a container or machine starts, or one for its program."""
+    command = python_program.choose(invocations)
     for reading in _merge_readings(readings, fields["gpus_per_pod"]):
         own = {**fields, **reading.fields}
         if reading.fields.get("engine", Field(None)).value == "ollama" and "checkpoint" not in own:
@@ -61,7 +68,7 @@ def roles(name: str, anchor: Origin, fields: Mapping[str, Field], readings: Sequ
             own["gpus_per_pod"], own["gpus_per_replica"] = fields["gpus_per_pod"], reading.fields["gpus_per_pod"]
         if "pods_per_replica" in fields:
             own["pods_per_replica"] = fields["pods_per_replica"]
-        yield Role(name, anchor, own, reading.arguments, reading.open_ended)
+        yield Role(name, anchor, own, reading.arguments, reading.open_ended, command=command)
 
 
 def _merge_readings(readings: Sequence[Read], gpus: Field) -> tuple[Reading, ...]:

@@ -18,8 +18,9 @@ from gpulint.adapters.pods import (
     image_vendor,
     placement,
     probes,
+    sealed,
 )
-from gpulint.adapters.programs import container_command, custom_arguments, nccl_variables
+from gpulint.adapters.programs import container_command, custom_arguments, nccl_variables, python_program
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities, hardware, resource_names
 from gpulint.engines import Argument, Invocation, Reading
@@ -74,7 +75,7 @@ def _read_container(
     resources = _list_resources(document, path)
     environment = container_environment.read(document, path, supplied)
     find = functools.partial(mounted_files.file, document, spec, path)
-    invocations = _list_invocations(document, path, environment, find)
+    invocations = _list_invocations(document, spec, path, environment, find)
     started = _read_engines(invocations, find, idle=not resources)
     claimed = {} if resources else _find_claimed(document, spec, path)
     if not (resources or started or claimed):
@@ -92,7 +93,8 @@ def _read_container(
         own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}
         own |= _read_model_name(given, reading)
         own |= _complete_engine(document, spec, path, own, environment, moved)
-        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
+        command = python_program.choose(invocations)
+        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended, command=command)
 
 
 def _read_engines(
@@ -161,10 +163,16 @@ def _complete_engine(
 
 
 def _list_invocations(
-    document: Document, path: Path, environment: container_command.Environment, find: Callable[[str], Origin | None]
+    document: Document,
+    spec: Path,
+    path: Path,
+    environment: container_command.Environment,
+    find: Callable[[str], Origin | None],
 ) -> tuple[Invocation, ...]:
     """Return the programs of a container, with arguments from mounted files."""
-    started = container_command.invocations(document, path, environment, find)
+    started = tuple(container_command.invocations(document, path, environment, find))
+    if len(started) == 1 and sealed.is_sealed(document, spec, path):
+        started = (started[0]._replace(sealed=True),)
     return tuple(settings_file.expand(invocation, find) for invocation in started)
 
 
@@ -182,7 +190,7 @@ def read_launched(document: Document, spec: Path, supplied: Mapping[str, Argumen
     for path in _list_containers(document, spec):
         environment = container_environment.read(document, path, supplied)
         find = functools.partial(mounted_files.file, document, spec, path)
-        invocations = _list_invocations(document, path, environment, find)
+        invocations = _list_invocations(document, spec, path, environment, find)
         environment_fields = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
         started = (
             settings_file.merge_trainer_files(engines.read(invocation), find)

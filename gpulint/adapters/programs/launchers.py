@@ -53,8 +53,12 @@ TOOLS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("colossalai", "run"): ("colossalai", 0),
     ("composer",): ("composer", 0),
     ("ray", "job", "submit"): ("ray job submit", 0),
-    **{(name, "run"): ("docker run", 1) for name in ("docker", "podman", "nerdctl", "nvidia-docker")},
-    ("docker", "container", "run"): ("docker run", 1),
+    **{
+        (name, verb): ("docker run", 1)
+        for name in ("docker", "podman", "nerdctl", "nvidia-docker")
+        for verb in ("run", "create")
+    },
+    **{("docker", "container", verb): ("docker run", 1) for verb in ("run", "create")},
     **{(name, verb): ("apptainer", 1) for name in ("apptainer", "singularity") for verb in ("exec", "run")},
 }
 """Words that name a launcher: its table of options, and the number of words it takes before the

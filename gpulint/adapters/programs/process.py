@@ -17,7 +17,8 @@ from gpulint.adapters.programs.processes import Step
 from gpulint.adapters.programs.slurm import Job
 from gpulint.engines import Argument
 from gpulint.source import excess, shell
-from gpulint.source.documents import Document
+from gpulint.source.documents import Document, Node
+from gpulint.source.recipes import Translated
 from gpulint.source.repository import Repository
 from gpulint.source.shell import HOLE, Command, Word
 from gpulint.workload import Origin
@@ -29,6 +30,11 @@ REMOTE = frozenset({"ssh", "sbatch", "qsub", "bsub"})
 SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
 SOURCES = frozenset({"source", "."})
 DEPTH_MAX = 4
+PATH_IN_FOLDERS = re.compile(
+    rf"(?:--?[\w.-]+=)?(?:{HOLE}|/(?:[\w.+-]+/)*{HOLE})(?:/(?:[\w.+-]|{HOLE})+)*/(?!bin/|.*\.(?:sh|py)$)[\w.+-]+/?"
+)
+"""A path below a folder that is not known: its last component is a name, and no program."""
+NAMED = re.compile(r"\$(?:\w+|\{\w+\})")
 
 
 class StartedCommand(NamedTuple):
@@ -63,29 +69,43 @@ class ScriptContext(NamedTuple):
 
 
 class Reader:
-    """Reads one file's script, and the files that it sources if there is a repository.
+    """Reads one file's script, or one of its recipes, and the files that it sources if there is a repository.
 
     `asked` are the files that it sources, found or not.
     """
 
-    def __init__(self, document: Document, repository: Repository | None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        repository: Repository | None,
+        choices: shell.Choices | None = None,
+        recipe: Translated | None = None,
+    ) -> None:
         self.document = document
         self.repository = repository
         self.sources: dict[str, Document] = {}
         self.references: dict[str, Origin] = {}
         self.reference: Origin | None = None
         self.asked: set[str] = set()
+        self.choices = choices
+        self.recipe = recipe
 
     def read(self) -> tuple[StartedCommand, ...]:
         """Return the commands of the script and of the scripts within it."""
         text = self.document.data if isinstance(self.document.data, str) else ""
+        text = self.recipe.text if self.recipe is not None else text
         within = ScriptContext(slurm.job(text, self.place))
-        return tuple(
-            _add_ray_gpus(self._expand(shell.read_commands(text, within.variables(), self.read_sourced), within, 0))
-        )
+        commands = shell.read_commands(text, within.variables(), self.read_sourced, self.choices)
+        return tuple(_add_ray_gpus(self._expand(commands, within, 0)))
 
     def place(self, start: int, end: int) -> Origin:
-        return Origin(self.document, (), span=(start, end))
+        span = self.recipe.locate(start, end) if self.recipe is not None else (start, end)
+        return Origin(self.document, (), span=span)
+
+    def place_in(self, source: str, start: int, end: int) -> Origin:
+        """Return the location of a part of the script, or of a file that it sources."""
+        other = self.sources.get(source)
+        return self.place(start, end) if other is None else Origin(other, (), span=(start, end))
 
     def _expand(self, commands: Iterable[Command], within: ScriptContext, depth: int) -> Iterator[StartedCommand]:
         for command in commands:
@@ -155,8 +175,9 @@ class Reader:
         if (other := self.sources.get(word.source)) is not None:
             behind = origin._replace(document=other)
             origin = self.references.setdefault(word.source, self.reference or self.place(0, 0))
-        if word.text is not None:
-            return Argument(word.text, origin, behind=behind)
+        text = word.text if word.text is not None else _read_path(word)
+        if text is not None:
+            return Argument(text, origin, behind=behind)
         category = processes.category(Argument(None, origin._replace(span=None), f"{word.why} {word.raw}"))
         flag, equals, _ = word.text_with_holes.partition("=")
         readable = flag if equals and flag.startswith("-") and HOLE not in flag else ""
@@ -179,10 +200,22 @@ class Reader:
         if shell.is_too_long(text):
             return shown, text
         loaded = self.repository.read_documents(shown)
-        if not loaded or not isinstance(loaded[0].data, str):
+        if loaded and not isinstance(loaded[0].data, str):
             return None
-        self.sources[shown] = loaded[0]
-        return shown, loaded[0].data
+        if not loaded and "\0" in text:
+            return None
+        whole = Node("scalar", 0, len(text), text)
+        self.sources[shown] = loaded[0] if loaded else Document(shown, 0, text, whole, "shell", text)
+        return shown, str(self.sources[shown].data)
+
+
+def _read_path(word: Word) -> str | None:
+    """Return a path of which only folders are unknown, such as $HOME/models/NAME, with the names of their variables."""
+    holed = word.text_with_holes
+    if not PATH_IN_FOLDERS.fullmatch(holed):
+        return None
+    raws = [piece.raw for piece in word.parts() if piece.text is None]
+    return "".join(piece.text_or_raw for piece in word.parts()) if all(map(NAMED.fullmatch, raws)) else None
 
 
 def _add_ray_gpus(commands: Iterable[StartedCommand]) -> Iterator[StartedCommand]:

@@ -24,7 +24,7 @@ PLATFORM = re.compile(
     r"\$\{?(?:SLURM|SLURMD|PBS|LSB|SKYPILOT|DSTACK|PET|LWS|OMPI|PMI|PMIX|KUBERNETES|KUBERAY|SM_|RUNPOD|OAR|COBALT|FLUX)_\w+"
     r"|\$\{?(?:JOB_COMPLETION_INDEX|RANK|LOCAL_RANK|NODE_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|HOSTNAME|NCI_\w+)\b|nvidia-smi"
 )
-PLACEHOLDER = re.compile(r"<[^<>\s]+>|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)|__\w+__")
+PLACEHOLDER = re.compile(r"<[^<>\s]+>|(?<!\$)\{[A-Z][A-Z0-9_]+\}|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)|__\w+__")
 TASKS = frozenset({"srun", "mpirun"})
 """Launchers whose tasks are the ranks. A variable sets where they meet."""
 LOCAL = frozenset({"localhost", "127.0.0.1"})

@@ -22,6 +22,7 @@ from gpulint.adapters.programs import file_stem, replica
 from gpulint.adapters.trainers import key_tables
 from gpulint.catalog import package_data
 from gpulint.engines import Reading, trainers
+from gpulint.engines.trainers import recipes as released_recipes
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
@@ -144,6 +145,8 @@ def _read_file(name: str, named: Field, find: Find, engine: str) -> Mapping[str,
     recipes = () if SUFFIXED.search(name) else getattr(trainer, "RECIPES", ())
     paths = (*(pattern.format(name=name) for pattern in recipes), name)
     document = next((file for path in paths if (file := find(path)) is not None), None)
+    if document is None and (released := released_recipes.find_fields(engine, name, named.origins[:1])):
+        return released
     module = _find_adapter(document, engine) if document is not None else None
     if document is None or module is None:
         return None

@@ -9,7 +9,8 @@ from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
 from gpulint.adapters.trainers import deepspeed, key_tables
-from gpulint.engines.trainers import vocabulary
+from gpulint.engines import trainers as engines_trainers
+from gpulint.engines.trainers import preference, vocabulary
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -20,8 +21,8 @@ READS = ("plain",)
 CLAIMS = ("shape",)
 ENGINE = "axolotl"
 UNSETTLE = (
-    *("rl", "peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
-    *("lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
+    *("peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
+    *("lisa_n_layers", "process_reward_model", "llama4_linearized_experts"),
 )
 """Keys that change what is trained or stored in ways that are not modelled."""
 SETTLES = vocabulary.DECIDING
@@ -72,11 +73,27 @@ def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
         whole = key_tables.product(*(key_tables.field(document, (name,), "int") for name in names))
         group = key_tables.field(document, ("dp_shard_size",), "int")
         fields |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
+    fields |= _read_preference(document)
     for name in UNSETTLE:
         if document.get((name,)):
             why = Unknown(f"what {name} trains or keeps is not modelled")
             fields["trainable_parameters"] = Field(why, (Origin(document, (name,), key=True),))
     return fields
+
+
+def _read_preference(document: Document) -> dict[str, Field]:
+    """Return the method of preference or reward training; a completion follows its prompt where a run generates."""
+    named = key_tables.field(document, ("rl",), "text")
+    if named is None and document.get(("reward_model",)) is True:
+        return preference.read_method("reward", Field("reward", (Origin(document, ("reward_model",)),)))
+    if named is None or (method := preference.find_method(str(named.value))) is None:
+        return {}
+    found = preference.read_method(method, named)
+    if document.get(("rl_adapter_ref_model",)) is True:
+        found["reference_beside_adapters"] = Field(True, (Origin(document, ("rl_adapter_ref_model",)),))
+    response = key_tables.field(document, ("trl", "max_completion_length"), "int")
+    both = engines_trainers.add((key_tables.field(document, ("sequence_len",), "int"), response))
+    return found if method != "grpo" or both is None else {**found, "sequence_length": both}
 
 
 def _check_optimizer(document: Document) -> dict[str, Field]:

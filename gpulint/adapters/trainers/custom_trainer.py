@@ -56,17 +56,33 @@ def reading(invocation: Invocation, find: Callable[[str], Origin | None] = lambd
     configuration.
     """
     taken = launchers.unwrap(invocation.arguments)
-    trainer = engines.read(invocation._replace(arguments=taken.words)) if is_training_launch(taken) else None
+    is_started = is_training_launch(taken) or (not taken.launchers and taken.words != invocation.arguments)
+    trainer = engines.read(invocation._replace(arguments=taken.words)) if is_started else None
     if trainer is None or engines.find_purpose(str(trainer.fields["engine"].value)) != "training":
         return None
     stated = {name: field for name, field in taken.fields.items() if field.origins}
     launched = {**stated, **settings_file.read_accelerate(taken, find), **_find_local_rendezvous(taken)}
+    if invocation.sealed and "sharding" not in trainer.fields and _is_one_rank(taken):
+        launched.pop("sharding", None)
     return trainer._replace(fields=vocabulary.merge_launcher(trainer.fields, launched))
+
+
+def _is_one_rank(taken: Launch) -> bool:
+    """Return whether Accelerate's launcher is to start one process and nothing else.
+
+    It then reads a file in the user's home, which does not exist in a container with the files of a published image alone.
+    """
+    step = taken.steps[-1] if taken.steps else None
+    if step is None or step.launcher != "accelerate":
+        return False
+    count = step.last("processes")
+    options = ("config_file", "deepspeed_config", "zero_stage", "use_deepspeed", "use_fsdp", "multi_gpu")
+    return count is not None and count.text == "1" and not any(step.last(name) for name in options)
 
 
 def _find_local_rendezvous(command: Launch) -> dict[str, Field]:
     """Return the rendezvous address of a run over several pods, if it is each pod itself."""
-    local = processes.rendezvous(command.steps[-1], {})
+    local = processes.rendezvous(command.steps[-1], {}) if command.steps else None
     return {"local_rendezvous": local} if local is not None else {}
 
 

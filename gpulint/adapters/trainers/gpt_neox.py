@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
@@ -70,6 +71,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return the settings, DeepSpeed's among them, and the network."""
     fields = {**key_tables.read_fields(document, "gpt-neox"), **gpt_neox_network.find(document)}
+    stages = fields.get("pipeline_parallel")
+    if stages is not None and stages.value == 0:
+        fields["pipeline_parallel"] = replace(stages, value=1)  # 0 runs one stage without a pipeline engine
     stage = fields.setdefault("zero_stage", Field(OTHERS))
     fields["sharding"] = Field("deepspeed", stage.origins, source="" if stage.origins else "GPT-NeoX runs on DeepSpeed")
     fields |= _read_kernels(document)

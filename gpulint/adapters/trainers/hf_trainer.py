@@ -11,10 +11,10 @@ from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import unknown_settings
 from gpulint.adapters.trainers import deepspeed, key_tables
-from gpulint.engines.trainers import llama_factory
+from gpulint.engines.trainers import llama_factory, preference
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Unknown, Workload
+from gpulint.workload import Field, Origin, Workload
 
 MENTIONS = ("per_device_train_batch_size", "model_name_or_path")
 READS = ("plain",)
@@ -41,6 +41,8 @@ OPEN_R1_PINS = {"transformers": (4, 52, 3), "trl": (0, 18, 0)}
 """The releases that Open-R1 itself runs with (huggingface/open-r1 1416fa0 setup.py)."""
 TRL = frozenset({"dataset_name", "max_length", "max_seq_length", "packing", "use_peft", "beta", "loss_type"})
 NOT_IN_STAGE_3 = ("pure_bf16", "use_unsloth", "use_kt")
+PREFERS = ("precompute_ref_log_probs", "rpo_alpha", "desirable_weight", "beta", "max_prompt_length")
+"""Keys of TRL's configurations for pairs and scored answers, without generation."""
 GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
 
 
@@ -91,11 +93,40 @@ def read_fields(document: Document, find: trainers.Find) -> Mapping[str, Field]:
         fields = {**fields, **dict(deepspeed.read_setting(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
         fields |= trainers.read_fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
-    if isinstance(document.data, dict) and GENERATES & document.data.keys():
-        place = Origin(document, (min(GENERATES & document.data.keys()),), key=True)
-        why = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
-        fields["trainable_parameters"] = Field(why, (place,))
-    return fields
+    return {**fields, **_read_preference(document, engine)}
+
+
+def _read_preference(document: Document, engine: str) -> dict[str, Field]:
+    """Return the method of preference or reinforcement learning with its settings; nothing for supervised training."""
+    if engine == "llama-factory":
+        stage = key_tables.field(document, ("stage",), "text")
+        loss = key_tables.field(document, ("pref_loss",), "text")
+        reference = key_tables.field(document, ("ref_model",), "text")
+        return llama_factory.derive_preference(stage, loss, reference, document.get(("reward_model_type",)) == "api")
+    keys = document.data.keys() if isinstance(document.data, dict) else set()
+    named = next((name for name in PREFERS if name in keys), None)
+    if generating := min(GENERATES & keys, default=None):
+        method = preference.find_in_path(document.path)
+        method = method if method in ("rloo", "online-dpo", "ppo") else "grpo"
+        place = Origin(document, (generating,), key=True)
+    elif named is not None:
+        method = preference.find_in_path(document.path) or "dpo"
+        place = Origin(document, (named,), key=True)
+    else:
+        return {}
+    found = {
+        **key_tables.read_fields(document, "trainer rl"),
+        **preference.read_method(method, Field(method, (place,))),
+    }
+    lengths = (key_tables.field(document, (name,), "int") for name in ("max_prompt_length", "max_completion_length"))
+    if (both := preference.add_lengths(*lengths)) is not None and generating:
+        found["sequence_length"] = both
+    dtype = key_tables.field(document, ("torch_dtype",), "dtype") or key_tables.field(document, ("dtype",), "dtype")
+    if dtype is not None:
+        found["reference_dtype"] = dtype
+        if "fsdp" not in keys:
+            found["parameter_dtype"] = dtype
+    return found
 
 
 def _find_engine(document: Document) -> str:

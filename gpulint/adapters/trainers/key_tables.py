@@ -17,6 +17,7 @@ from typing import NamedTuple
 from gpulint.adapters.trainers import omegaconf
 from gpulint.catalog import tables
 from gpulint.engines import trainers
+from gpulint.engines.trainers.vocabulary import ADAPTED
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown, Value
 
@@ -112,6 +113,21 @@ def product(*factors: Field | None) -> Field | None:
     return Field(total, origins) if counts else None
 
 
+def read_words(document: Document, tables: tuple[str, ...], root: Path = ()) -> dict[str, Field]:
+    """Return what a file states under the keys that are words of a trainer's command line, by the fields of its table."""
+    found: dict[str, Field] = {}
+    for row in trainers.load_rows(tables).values():
+        path = (*root, *row.name.split("."))
+        raw = None if row.name.startswith("-") or document.node(path) is None else omegaconf.value(document, path, root)
+        kind, _, constant = row.kind.partition(":")
+        if raw is None or isinstance(raw, dict | list | Unknown) or (kind == "unsettles" and raw is not True):
+            continue
+        value = raw if kind == "unsettles" else trainers.read_value(kind, _render_scalar(raw), constant)
+        if value is not None and _render_scalar(raw) not in trainers.NOTHING:
+            found[row.field] = Field(value, (Origin(document, path),))  # type: ignore[arg-type]
+    return found
+
+
 def _read_field(document: Document, key: Key, root: Path, interpolated: bool) -> Field | None:
     path = (*root, *key.path)
     if document.node(path) is None:
@@ -159,7 +175,8 @@ def _read_targets(raw: object) -> Value | Unknown:
     names = raw if isinstance(raw, list) else str(raw or "").split(",")
     letters = "".join(LETTERS.get(str(name).strip().lower(), "?") for name in names if str(name).strip())
     if "?" in letters:
-        return Unknown(f"matrices beyond those of a decoder's layers carry adapters: {', '.join(map(str, names))}")
+        listed = ", ".join(map(str, names))
+        return Unknown(f"matrices beyond those of a decoder's layers carry adapters: {listed}", choices=ADAPTED)
     return "".join(dict.fromkeys(letters)) or None
 
 

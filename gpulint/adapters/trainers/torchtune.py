@@ -121,7 +121,7 @@ def _find_checkpoint(document: Document) -> Field | None:
 def _read_targets(document: Document, attention: Field) -> Field:
     """Return the matrices that carry adapters. Those of the output head are not modelled."""
     if document.get(("model", "apply_lora_to_output")) is True:
-        return Field(Unknown("the output head carries an adapter"), attention.origins)
+        return Field(Unknown("the output head carries an adapter", choices=vocabulary.ADAPTED), attention.origins)
     mlp = "gud" if document.get(("model", "apply_lora_to_mlp")) is True else ""
     return replace(attention, value=f"{attention.value}{mlp}") if isinstance(attention.value, str) else attention
 

@@ -9,14 +9,16 @@ from gpulint.adapters import trainers
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.trainers import key_tables
 from gpulint.engines import trainers as engines_trainers
+from gpulint.engines.trainers import verl, vocabulary
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Unknown, Workload
+from gpulint.workload import Field, Workload
 
 MENTIONS = ("actor_rollout_ref", "verl.workers", "ppo_mini_batch_size")
 READS = ("plain",)
 ENGINE = "verl"
-WHY = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
+SETTLES = vocabulary.DECIDING
+"""What verl's keys decide: each is read, or its default holds."""
 
 
 def claims(document: Document) -> Claim:
@@ -42,7 +44,6 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def read_fields(document: Document, find: trainers.Find | None = None) -> Mapping[str, Field]:
     """Return machines, batch and parallelism of the actor and its rollout."""
     fields = key_tables.read_fields(document, "verl", interpolated=True)
-    place = Origin(document, ("actor_rollout_ref",), key=True)
     answers = key_tables.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True)
     if answers is not None:
         fields["generations"] = answers
@@ -57,4 +58,4 @@ def read_fields(document: Document, find: trainers.Find | None = None) -> Mappin
     )
     if (length := engines_trainers.add(lengths)) is not None:
         fields["sequence_length"] = length
-    return {**fields, "trainable_parameters": Field(WHY, (place,))}
+    return {**fields, **verl.derive_companions(key_tables.read_words(document, ("verl",)))}

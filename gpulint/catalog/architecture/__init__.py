@@ -16,6 +16,8 @@ from gpulint.catalog.architecture.model import Architecture, Resolution
 __all__ = ["Architecture", "Resolution", "architectures", "from_config", "ids", "resolve"]
 
 BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+MILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d{2,4})[mM](?![A-Za-z0-9])")
+"""Parameters of small models. A single digit is a context length: `-1M`."""
 ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
 CACHED = re.compile(r"(?:.*/)?models--(?P<id>[\w.-]+)(?:/snapshots/[^/]+)?/?")
 """A folder of the Hugging Face cache (huggingface_hub v1.9.2 file_download.py, repo_folder_name); ids never hold `--`."""
@@ -170,15 +172,20 @@ def _index_basenames() -> dict[str, str | None]:
     in content.
     """
     found: dict[str, str | None] = {}
-    for name in sorted(list_ids(), key=lambda name: (not _is_original(name), name)):
+    for name in list_originals():
         last = name.rsplit("/", 1)[-1].lower()
         first = found.setdefault(last, name)
-        if first is not None and first != name and not _is_same(first, name):
+        if first is not None and first != name and not is_same(first, name):
             found[last] = None
     return found
 
 
-def _is_same(first: str, copy: str) -> bool:
+def list_originals() -> tuple[str, ...]:
+    """Return the checkpoint ids of the makers themselves, and then those of copies."""
+    return tuple(sorted(list_ids(), key=lambda name: (not _is_original(name), name)))
+
+
+def is_same(first: str, copy: str) -> bool:
     """Return whether a copy has the architecture and stored format of the first.
     The vendor's own need not state what stays in 16 bits.
     """
@@ -245,17 +252,30 @@ def _find_unquantised(last: str) -> Architecture | None:
     return found if found and found.checkpoint_quantization is None else None
 
 
+def find_size(name: str) -> float | None:
+    """Return the parameter count in a name that is no path, in billions; None if it has none, or several.
+
+    >>> find_size("llama-3-8b-server"), find_size("Mixtral 8x7B"), find_size("gpu-pool")
+    (8.0, None, None)
+    """
+    return _parse_billions(name.replace("/", " "))
+
+
 def _parse_billions(reference: str) -> float | None:
     """Return the parameter count in a checkpoint's name, in billions; of a local path, in that of its nearest folder.
 
     >>> _parse_billions("acme/Foo-8x7B-chat"), _parse_billions("acme/bar-30B-A3B"), _parse_billions("acme/v2")
     (None, 30.0, None)
-    >>> _parse_billions("/data/chat_27b_3/hf")
-    27.0
+    >>> _parse_billions("/data/chat_27b_3/hf"), _parse_billions("acme/tiny-450M"), _parse_billions("acme/bar-7B-1M")
+    (27.0, 0.45, 7.0)
     """
     parts = (ACTIVE.sub("", part) for part in reversed(reference.rstrip("/").split("/")))
-    named = (part for part in parts if BILLIONS.search(part) or not reference.startswith("/"))
-    found = {(factor, number) for factor, number in BILLIONS.findall(next(named, ""))}
+    is_path = reference.startswith("/")
+    named = next((part for part in parts if BILLIONS.search(part) or MILLIONS.search(part) or not is_path), "")
+    found = set(BILLIONS.findall(named))
+    millions = set() if found else set(MILLIONS.findall(named))
+    if len(millions) == 1:
+        return float(millions.pop()) / 1000
     if len(found) != 1:
         return None
     factor, number = found.pop()

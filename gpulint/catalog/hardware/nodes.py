@@ -34,6 +34,11 @@ class Node:
         return listed.usd_per_hour if listed else None
 
     @property
+    def node_memory_bytes(self) -> int | None:
+        """Host memory of the machine; None if it is not established."""
+        return self.host_memory_bytes
+
+    @property
     def network_kind(self) -> str | None:
         """Network between machines of this type, an id of the catalog's links; None if not established."""
         return _NETWORK_KINDS.get(self.rdma.partition("-")[0], self.rdma) or None

@@ -33,6 +33,8 @@ DOCUMENTS: Mapping[str, str] = {
     "hcl": "Terraform's language",
     "slurm": "Slurm's settings",
     "pbtxt": "protobuf text",
+    "python": "Python programs",
+    "notebook": "notebooks",
 }
 """Descriptions of the formats that an adapter `READS`."""
 

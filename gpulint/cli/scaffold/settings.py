@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gpulint.report.formats import questions
 from gpulint.report.model import Report, Severity, WorkloadSummary
 
 HOOK = """\
@@ -119,16 +120,11 @@ ASKED = {
 
 
 def render_settings(report: Report) -> str:
-    """Return gpulint.yaml with a commented hint for each workload that lacks a value."""
-    hints = list(_render_hints(report))
+    """Return gpulint.yaml with a commented line for each value that workloads lack: one for each partition, not for each job."""
+    hints = [*_render_hardware(report), *_render_hints(report)]
     if not hints:
         return HEAD + "# hints: []                   # values that files do not declare; none is missing now\n"
-    return (
-        HEAD
-        + "\n# Values that these files do not declare: fill in and uncomment.\n# hints:\n"
-        + "\n".join(hints)
-        + "\n"
-    )
+    return HEAD + "\n# Values that these files do not declare: fill in and uncomment.\n" + "\n".join(hints) + "\n"
 
 
 def render_hook(address: str, release: str) -> str:
@@ -142,11 +138,33 @@ def _find_missing(workload: WorkloadSummary) -> list[str]:
     return [key for key, names in ASKED.items() if names & needs]
 
 
+def _render_hardware(report: Report) -> Iterator[str]:
+    """Yield a pool for each partition whose GPU is not known, then one accelerator for all other workloads that name none."""
+    lacking = [workload for workload in report.workloads if "accelerator" in _find_missing(workload)]
+    partitions = Counter(filter(None, (_find_partition(workload) for workload in lacking)))
+    if partitions:
+        yield "# pools:"
+    for name, number in partitions.most_common():
+        shown = questions.quote(name)
+        yield f"#   - {{name: {shown}, partition: {shown}, accelerator: , gpus: }}    # {_count_noun(number, 'workload')}"
+    if left := len(lacking) - partitions.total():
+        yield f"# accelerator:    # named by none of {_count_noun(left, 'workload')}"
+
+
+def _find_partition(workload: WorkloadSummary) -> str:
+    """Return the partition that decides the accelerator of a workload; empty if none does."""
+    return next(filter(None, map(questions.find_partition, workload.roles)), "")
+
+
 def _render_hints(report: Report) -> Iterator[str]:
-    for workload in report.workloads:
-        lacking = _find_missing(workload)
-        if not lacking:
-            continue
+    """Yield the values that only a workload itself can state."""
+    found = (
+        (workload, [key for key in _find_missing(workload) if key != "accelerator"]) for workload in report.workloads
+    )
+    hints = [(workload, lacking) for workload, lacking in found if lacking]
+    if hints:
+        yield "# hints:"
+    for workload, lacking in hints:
         yield f"#   - path: {workload.location.path}"
         yield f"#     workload: {workload.name}"
         yield from (f"#     {key}:" for key in lacking)

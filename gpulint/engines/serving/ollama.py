@@ -23,6 +23,9 @@ NUMBERING = Numbering(
     named=rf"(?:{image_tags.BUILD}[-_])*ollama(?:[-_]{image_tags.BUILD})*",
     number=r"0\.(?:[3-9]|[1-9]\d)\.\d{1,2}",
 )
+TYPED = re.compile(r"(?P<name>[^:]+):(?P<size>[^-:]+)-(?:instruct|chat|it)-(?P<type>(?:bf|fp)16|q\d\w*)")
+"""Tags of the library that spell size, training and type, as 70b-instruct-q8_0."""
+TYPES = {"fp16": "F16"}
 HUB = re.compile(r"(?:hf\.co|huggingface\.co)/")
 OLDEST_ASSUMED = (0, 7, 0)
 """An image without a readable tag is taken for a release of the last eighteen months (0.7.0: May 2025)."""
@@ -58,13 +61,23 @@ def read_model_name(name: str, origins: tuple[Origin, ...] = ()) -> dict[str, Fi
     name = name.removeprefix("ollama://")
     if (hub := HUB.match(name)) is not None:
         return _fields(gguf_names.parse_repository(name[hub.end() :]), name, origins)
-    row = _list_models().get(_add_tag(name))
-    known = (
-        gguf_names.Weights(row["checkpoint"], gguf_names.find_format(row["type"]) if row["type"] else "")
-        if row
-        else None
-    )
-    return _fields(known or gguf_names.Weights("", ""), name, origins)
+    return _fields(_find_weights(_add_tag(name)), name, origins)
+
+
+def _find_weights(name: str) -> gguf_names.Weights:
+    """Return the checkpoint and type of a name with its tag: listed, or a listed size in a type that the tag spells.
+
+    >>> _find_weights("llama3.1:70b-instruct-fp16")
+    Weights(checkpoint='meta-llama/Llama-3.1-70B-Instruct', quantization='float16')
+    """
+    row, type_name = _list_models().get(name), ""
+    if row is None and (spelled := TYPED.fullmatch(name)) is not None:
+        row, type_name = _list_models().get(f"{spelled['name']}:{spelled['size']}"), TYPES.get(spelled["type"], "")
+        type_name = type_name or spelled["type"].upper()
+    if row is None:
+        return gguf_names.Weights("", "")
+    found = type_name or row["type"]
+    return gguf_names.Weights(row["checkpoint"], gguf_names.find_format(found) if found else "")
 
 
 def _find_pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:

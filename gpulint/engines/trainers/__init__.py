@@ -20,12 +20,15 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 PYTHON_VALUES = frozenset({"-X", "-W"})
+AS_MODULE = frozenset({"-m", "--module"})
+"""Words of Python and of launchers before a module."""
 NAMED = re.compile(r"(?s)(?P<name>--?[A-Za-z][\w.-]*|\+{0,2}[A-Za-z_][\w.@/]*(?==))(?:(?P<equals>=).*)?")
 """`--flag`, `--flag=value`, and the `key=value` words of Hydra, which `+` and `++` may precede."""
 EVERY_ARGUMENT = re.compile(
     r"(?i)\"?\$(?:[@*]|\{[@*]\}|\{?\w*(?:ARG|OPT|EXTRA|FLAG|PARAM|OVERRIDE)\w*(?:\[[@*]\])?\}?)\"?"
 )
 """What stands for whole arguments: `"$@"`, `$EXTRA_ARGS`."""
+NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 TRUE = frozenset({"true", "1", "yes", "y", "t"})
 FALSE = frozenset({"false", "0", "no", "n", "f"})
 NOTHING = frozenset({"", "null", "none", "None", "Null", "NULL", "~"})
@@ -56,7 +59,27 @@ OWN_FIELDS = frozenset(
             "updated_by",
             "blocks",
         ),
-        *("mini_batch", "answers", "rollout_engine"),
+        *("mini_batch", "answers", "rollout_engine", "states_offload", "flavour", "family_of_flavour", "plugin"),
+        *("engines", "actor_gpus", "actor_nodes", "advantage", "asynchronous", "strategy"),
+        *(
+            "colocated",
+            "colocated_reference",
+            "remote_reward",
+            "fills_batches",
+            "filled_tokens",
+            "hybrid",
+            "sleep_level",
+        ),
+        *("kl_in_reward", "kl_in_loss", "critic_parked", "critic_enabled", "offload_policy", "reference_parked"),
+        *(
+            "adapter_rank",
+            "batch_of_all",
+            "log_prob_batch_of_all",
+            "config_name_of_run",
+            "with_megatron",
+            "preference_loss",
+            "reference_named",
+        ),
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""
@@ -94,6 +117,10 @@ class Program(NamedTuple):
     def starts_with(self, *words: str) -> bool:
         """Return whether these words follow the program."""
         return self.texts()[: len(words)] == words
+
+    def list_names(self) -> tuple[str, ...]:
+        """Return the flags and keys among the words, as tables hold them."""
+        return tuple(filter(None, map(_parse_name, self.words)))
 
     def gives(self, *names: str) -> bool:
         """Return whether one of these flags or keys is among the words."""
@@ -139,7 +166,7 @@ def find_program(invocation: Invocation) -> Program | None:
         at = 1
         while at < len(words) and (text := words[at].text or "").startswith("-") and text not in ("-m", "-c"):
             at += 2 if text in PYTHON_VALUES else 1
-    if at < len(words) and words[at].text == "-m":
+    if at < len(words) and words[at].text in AS_MODULE:
         at += 1
     if at >= len(words) or words[at].text == "-c":
         return None
@@ -192,6 +219,8 @@ def _derive_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
         found["parameter_dtype"] = fields["loaded_dtype"]
     if "deepspeed_config" in fields:
         found["sharding"] = Field("deepspeed", fields["deepspeed_config"].origins)
+    if "states_offload" in fields:
+        found |= dict.fromkeys(("parameter_offload", "optimizer_offload"), fields["states_offload"])
     return found
 
 
@@ -411,6 +440,8 @@ def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
         return vocabulary.optimizer(text) if kind == "optimizer" else vocabulary.parse_sharding(text)
     if kind == "dtype":
         return DTYPES.get(text.lower(), Unknown(f"{text} is not a listed number format"))
+    if kind == "number":
+        return float(text) if NUMBER.fullmatch(text) else Unknown(f"{text} is not a number")
     if kind not in ("int", "from-zero", "minutes"):
         return text
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpulint.engines import Invocation, Reading, trainers
-from gpulint.engines.trainers import vocabulary
+from gpulint.engines.trainers import preference, vocabulary
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("llamafactory", "lmf", "--finetuning_type", "llama-factory", "llama_factory")
@@ -52,10 +52,9 @@ def render_argument(release: str, quantity: str, value: object) -> str | None:
 
 def _derive_training(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
     """Return the fields that follow from method and stage: all weights in 32 bits, or adapters."""
-    method, stage = (words[name].value if name in words else None for name in ("adapted", "method"))
+    method = words["adapted"].value if "adapted" in words else None
     found: dict[str, Field] = {}
-    if stage not in (None, "pt", "sft"):
-        found["loss_kernel"] = Field(Unknown(f"the loss of {stage} is not modelled"))
+    found |= derive_preference(words.get("method"), words.get("preference_loss"), words.get("reference_named"), False)
     if (bits := words.get("quantization")) is not None and isinstance(bits.value, str):
         format_ = QUANTIZED.get(bits.value, Unknown(f"{bits.value} bits is not a listed format"))
         found["quantization"] = Field(format_, bits.origins)
@@ -71,6 +70,26 @@ def _derive_training(words: Mapping[str, Field], fields: Mapping[str, Field]) ->
         found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of LLaMA-Factory"))
     else:
         found["lora_rank"] = Field(Unknown(f"the trainable parameters of {method} are not modelled"))
+    return found
+
+
+def derive_preference(
+    stage: Field | None, loss: Field | None, reference: Field | None, remote_reward: bool
+) -> dict[str, Field]:
+    """Return the method of a stage with its reference, value and reward models; nothing for supervised stages.
+
+    PPO adds a value head to the policy, and reward models are adapters of it unless they are whole models.
+    """
+    method = preference.find_method(str(stage.value)) if stage is not None else None
+    if method is None:
+        return {}
+    if method == "dpo" and loss is not None and loss.value in ("orpo", "simpo"):
+        method, stage = str(loss.value), loss
+    found = preference.read_method(method, stage)
+    if reference is not None:
+        found["reference_beside_adapters"] = Field(True, reference.origins)
+    if remote_reward:
+        found["reward_checkpoint"] = Field(None)
     return found
 
 

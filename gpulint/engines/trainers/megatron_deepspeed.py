@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from gpulint.engines import Invocation, Reading, trainers
-from gpulint.engines.trainers import megatron_lm, megatron_network
+from gpulint.engines.trainers import megatron_lm, megatron_network, vocabulary
+from gpulint.workload import Field
 
 MENTIONS = ("--deepspeed",)
 TRIGGERS = ("deepspeed",)
 PURPOSE = "training"
+
+TABLES = ("megatron", "megatron-deepspeed")
+DEFAULTS = {"activation_checkpointing": Field("none", source="default of Megatron-DeepSpeed")}
+"""deepspeedai/Megatron-DeepSpeed 4efb479d megatron/arguments.py: what its own scripts do unless a word says otherwise."""
 
 
 def read(invocation: Invocation) -> Reading | None:
@@ -17,6 +22,11 @@ def read(invocation: Invocation) -> Reading | None:
     started = trainers.find_program(invocation)
     if started is None or not megatron_lm.trains(started) or not started.gives("--deepspeed", "--deepspeed_config"):
         return None
-    found = trainers.build_reading("megatron-deepspeed", started, ("megatron",), megatron_lm.read_interleaving(started))
+    own = megatron_lm.read_interleaving(started)
+    if megatron_lm.SCRIPT.fullmatch(started.name):
+        given = {**DEFAULTS, **own}
+        found = trainers.build_reading("megatron-deepspeed", started, TABLES, given, vocabulary.DECIDING)
+    else:
+        found = trainers.build_reading("megatron-deepspeed", started, TABLES[:1], own)
     found = megatron_network.apply(found, started)
     return found._replace(fields={name: field for name, field in found.fields.items() if name != "experts"})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gpulint.engines import Invocation, Reading, trainers
-from gpulint.engines.trainers import vocabulary
+from gpulint.engines.trainers import preference, vocabulary
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("swift", "megatron")
@@ -49,9 +49,11 @@ def read(invocation: Invocation) -> Reading | None:
     if with_megatron:
         return found
     words = trainers.read_words(started.words, TABLES)[0]
+    derived = _derive_training(words, found.fields)
     told = own.get("method")
-    prefers = "rlhf" in started.path or (told is not None and told.value == "rlhf")
-    return found._replace(fields={**found.fields, **_derive_training(prefers, words, found.fields)})
+    if "rlhf" in started.path or (told is not None and told.value == "rlhf"):
+        derived |= _derive_preference(words, found.fields)
+    return found._replace(fields={**found.fields, **derived})
 
 
 def render_argument(release: str, quantity: str, value: object) -> str | None:
@@ -81,14 +83,38 @@ def _split_own_configuration(started: trainers.Program) -> tuple[trainers.Progra
     return started._replace(words=words), {name: Field(value, origins) for name, value in said.items()}
 
 
-def _derive_training(prefers: bool, words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
+def _derive_preference(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the method of preference training, the length of its samples and what sleeps beside it."""
+    stated = words.get("method", Field("dpo", source="default of ms-swift"))
+    method = preference.find_method(str(stated.value))
+    found = preference.read_method(method, stated)
+    level = words.get("sleep_level")
+    if level is not None and isinstance(level.value, int):
+        found["rollout_sleeps"] = Field(level.value > 0, level.origins)
+    if method in GENERATING:
+        response = words.get("response_length", Field(COMPLETION, source="default of ms-swift"))
+        if (length := preference.add_lengths(fields.get("sequence_length"), response)) is not None:
+            found["sequence_length"] = length
+        found["rollout_engine"] = words.get(
+            "rollout_engine", Field("hf", source="default of ms-swift: use_vllm is off")
+        )
+    if "kl_coefficient" not in fields:
+        found["kl_coefficient"] = Field(BETAS.get(str(method), 0.1), source="default of ms-swift")
+    return found
+
+
+GENERATING = frozenset({"grpo", "gkd", "ppo"})
+COMPLETION = 512
+BETAS: Mapping[str, float] = {"grpo": 0.04, "gkd": 0.5, "simpo": 2.0, "ppo": 0.05}
+"""modelscope/ms-swift 3602360a5 swift/arguments/rlhf_args.py: max_completion_length, beta, kl_coef."""
+
+
+def _derive_training(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
     """Return the fields that follow from the tuner: all weights, or adapters in every linear layer
     by default.
     """
     found: dict[str, Field] = {}
     tuner = words["adapted"].value if "adapted" in words else "lora"
-    if prefers:
-        found["loss_kernel"] = Field(Unknown("the losses of preference training are not modelled"))
     if tuner == "lora":
         found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of ms-swift"))
         found["lora_targets"] = fields.get("lora_targets", Field(vocabulary.LETTERS["all-linear"]))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint.engines import Argument, Invocation, Reading, command_line, trainers
-from gpulint.engines.trainers import Program
+from gpulint.engines.trainers import Program, recipes
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("megatron_", "main.py", "trainer.devices", "trainer.num_nodes", "nemo llm")
@@ -20,6 +20,10 @@ SCRIPT = re.compile(
 LAUNCHER = "launcher_scripts/main.py"
 TRAINS = (("pretrain",), ("finetune",))
 """Commands of `nemo llm`."""
+HARMLESS = re.compile(
+    r"--(?:yes|y|dryrun|yaml)|-y|(?:data|log|resume)\..*|trainer\.(?:val|limit|log|max)_\w+|optim\.lr_scheduler\..*"
+)
+"""Words of `nemo llm` that do not change what a run keeps on a GPU."""
 STAGES = ("training", "fine_tuning", "peft", "prompt_learning", "adapter_learning", "ia3_learning")
 """launcher_scripts/conf: the stages that train, each with a folder of configurations."""
 OPTIMIZERS: Mapping[str, str] = {
@@ -43,12 +47,22 @@ def read(invocation: Invocation) -> Reading | None:
     if started.path.endswith(LAUNCHER):
         return _read_launcher(started)
     if started.name == "nemo" and started.starts_with("llm") and started.texts()[1:2] in TRAINS:
-        return trainers.build_reading("nemo", started.skip_words(2), ("nemo",))
+        return _read_recipe(started)
     if SCRIPT.fullmatch(started.name) or _is_lightning(started):
         return trainers.build_reading(
             "nemo", started, ("nemo",), {"training_config": _read_config_path(started), **_read_overrides(started)}
         )
     return None
+
+
+def _read_recipe(started: Program) -> Reading:
+    """Return a run of NeMo 2: with all settings of its recipe if that is listed and no word changes its network."""
+    mode, words = started.texts()[1], started.skip_words(2)
+    named = words.find_flag("--factory")
+    recipe = f"{mode}:{named.text}" if named is not None else ""
+    return recipes.build_reading("nemo", words, ("nemo",), recipe, HARMLESS) or trainers.build_reading(
+        "nemo", words, ("nemo",)
+    )
 
 
 def _read_config_path(started: Program) -> Field | None:

@@ -40,7 +40,7 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     tables = ("hugging-face", "transformers")
-    listed = any(folder in started.path for folder in OWN_FOLDERS)
+    listed = invocation.sealed or any(folder in started.path for folder in OWN_FOLDERS)
     if SCRIPT.fullmatch(started.name) and listed and not started.name.endswith(OWN_LOOP):
         own = trainers.read_sharding_variables(invocation)
         own["packed"] = Field(True, source="the script joins texts and cuts them") if started.name in JOINED else None

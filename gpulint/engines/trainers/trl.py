@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading, trainers
-from gpulint.engines.trainers import vocabulary
+from gpulint.engines import Argument, Invocation, Reading, trainers
+from gpulint.engines.trainers import preference, vocabulary
 from gpulint.workload import Field, Unknown
 
 MENTIONS = ("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "gkd", "bco")
@@ -19,6 +19,9 @@ SCRIPT = re.compile(
 )
 RANK = 16
 """huggingface/trl f2cd5771 trl/trainer/model_config.py, lora_r."""
+PAIRS = frozenset({"dpo", "kto"})
+PAIR_LENGTH = 1024
+"""huggingface/trl v0.12.0 to v1.9.0 trl/trainer/dpo_config.py and kto_config.py, max_length."""
 OWN_FOLDERS = ("trl/scripts/", "examples/scripts/", "trl/examples/")
 OWN_FLAGS = ("--dataset_name", "--config", "--dataset")
 
@@ -29,11 +32,17 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].source_text in SUBCOMMANDS:
-        return _read_run(started.skip_words(1), invocation, started.words[0].source_text == "sft")
-    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _is_in_own_folder(started)):
-        return _read_run(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
+        return read_run(started.skip_words(1), invocation, started.words[0])
+    if started.path.startswith("trl.scripts.") or (
+        SCRIPT.fullmatch(started.name) and (invocation.sealed or _is_in_own_folder(started))
+    ):
+        return read_run(started, invocation, started.word)
     if SCRIPT.fullmatch(started.name) and _takes_own_arguments(started):
-        own = {"sequence_length": _add_lengths(started)}
+        method = _name_method(started.word)
+        own = {
+            **preference.read_method(method, trainers.text_field(started.word)),
+            "sequence_length": _find_length(started, method),
+        }
         return trainers.build_reading("trl", started, ("hugging-face", "trl"), own, defaults=None)
     return None
 
@@ -45,30 +54,42 @@ def render_argument(release: str, quantity: str, value: object) -> str | None:
     return vocabulary.render_argument(quantity, value)
 
 
-def _read_run(started: trainers.Program, invocation: Invocation, supervised: bool) -> Reading:
+def _name_method(word: Argument) -> str | None:
+    """Return the method that a subcommand, module or script names; None for supervised fine-tuning."""
+    stem = word.source_text.removesuffix(".py").replace("trl.scripts.", "").rsplit("/", 1)[-1]
+    whole = preference.find_method(stem)
+    return whole or preference.find_in_path(stem)
+
+
+def read_run(started: trainers.Program, invocation: Invocation, named: Argument, engine: str = "trl") -> Reading:
     """Return what TRL's arguments set. Releases differ in recomputation and in the loss."""
+    method = _name_method(named)
+    supervised = method is None
     own: dict[str, Field | None] = {
         **trainers.read_sharding_variables(invocation),
         "activation_checkpointing": Field(
             Unknown("releases of TRL differ in what they recompute", choices=("none", "full"))
         ),
         "supervised": Field(supervised),
-        "sequence_length": _add_lengths(started),
-        "loss_kernel": Field(
-            "by-release" if supervised else Unknown("the losses of preference training are not modelled")
-        ),
+        "sequence_length": _find_length(started, method),
+        "loss_kernel": Field("by-release" if supervised else "plain", source="default of TRL"),
+        **preference.read_method(method, trainers.text_field(named)),
     }
-    found = trainers.build_reading("trl", started, ("hugging-face", "trl"), own, vocabulary.DECIDING)
+    found = trainers.build_reading(engine, started, ("hugging-face", "trl"), own, vocabulary.DECIDING)
     fields = {**found.fields, **_read_adapters(started, found.fields)}
     if started.gives("--steps_per_generation", "--generation_batch_size"):
         fields.pop("generations", None)  # completions fill the batch of a step unless that of a generation is stated
     return found._replace(fields=fields)
 
 
-def _add_lengths(started: trainers.Program) -> Field | None:
-    """Return the length of a prompt with its completion, if both are stated."""
-    found, _ = trainers.read_words(started.words, ("trl",))
-    return trainers.add(found.get(name) for name in ("prompt_length", "response_length"))
+def _find_length(started: trainers.Program, method: str | None) -> Field | None:
+    """Return the length of a prompt with its completion where a run generates; the default of pairs unless a file states it."""
+    found, _ = trainers.read_words(started.words, ("hugging-face", "trl"))
+    if both := preference.add_lengths(found.get("prompt_length"), found.get("response_length")):
+        return both
+    if method in PAIRS and not started.gives("--config"):
+        return found.get("sequence_length", Field(PAIR_LENGTH, source="default of TRL: max_length"))
+    return None
 
 
 def _read_adapters(started: trainers.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
@@ -80,9 +101,10 @@ def _read_adapters(started: trainers.Program, fields: Mapping[str, Field]) -> di
         return {"lora_rank": Field(None), "lora_targets": Field(None)}
     if isinstance(asked.value, Unknown):
         return {"lora_rank": asked}
+    chosen = Unknown("PEFT chooses the matrices by architecture", choices=vocabulary.ADAPTED)
     return {
         "lora_rank": fields.get("lora_rank", Field(RANK, asked.origins)),
-        "lora_targets": fields.get("lora_targets", Field(Unknown("PEFT chooses the matrices by architecture"))),
+        "lora_targets": fields.get("lora_targets", Field(chosen)),
     }
 
 

@@ -28,6 +28,7 @@ DECIDING = (
 """Quantities that decide the memory of a training run: one that a trainer's words may state, in words that are not read,
 is unknown, never the glossary's "absent"."""
 OPTIMIZERS: Mapping[str, str] = {
+    "adamw": "adamw",
     "adamw_torch": "adamw",
     "adamw_torch_fused": "adamw-fused",
     "adamw_apex_fused": "adamw-fused",
@@ -59,6 +60,8 @@ LETTERS: Mapping[str, str] = {
     **dict.fromkeys(("all", "all-linear"), "qkvogud"),
 }
 """Matrices of Llama and its like in PEFT's spelling."""
+ADAPTED = ("qv", "qkvogud")
+"""The fewest and the most matrices that adapters of unknown targets train."""
 
 
 def optimizer(text: str) -> Value | Unknown:
@@ -76,7 +79,7 @@ def parse_letters(texts: Iterable[str]) -> Value | Unknown:
     words = [word for text in texts for word in re.split(r"[\s,]+", text.strip("[]'\"")) if word]
     unread = [word for word in words if word not in LETTERS]
     if unread or not words:
-        return Unknown(f"{' '.join(unread) or 'nothing'} is not a listed matrix")
+        return Unknown(f"{' '.join(unread) or 'nothing'} is not a listed matrix", choices=ADAPTED)
     return "".join(dict.fromkeys("".join(LETTERS[word] for word in words)))
 
 
@@ -98,7 +101,13 @@ def is_deferred(field: Field) -> bool:
 
 
 def merge_launcher(found: Mapping[str, Field], told: Mapping[str, Field]) -> dict[str, Field]:
-    """Return the fields of a command, and its launcher's fields for what the command omits."""
+    """Return the fields of a command, and its launcher's fields for what the command omits.
+
+    DeepSpeed's launcher only starts processes: it leaves sharding to a trainer whose own arguments settle it.
+    """
+    launcher = told.get("launcher")
+    if launcher is not None and launcher.value == "deepspeed" and "sharding" not in found:
+        told = {name: field for name, field in told.items() if name != "sharding"}
     return {**told, **{name: field for name, field in found.items() if name not in told or not is_deferred(field)}}
 
 

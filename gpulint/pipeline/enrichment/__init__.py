@@ -87,15 +87,20 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     """
     from gpulint.pipeline.enrichment import (
         autoscaling,
+        downloaded_checkpoint,
         kueue,
         launch_command,
         mig_profiles,
         node_pools,
+        own_scripts,
+        python_programs,
         weights_storage,
     )
 
+    workload = python_programs.merge_programs(own_scripts.reopen(workload, repository), repository)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
+    workload = downloaded_checkpoint.merge_downloads(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 

@@ -1,4 +1,4 @@
-"""Hardware that a file's own names and comments suggest: assumed where nothing states the accelerator."""
+"""Hardware that names and comments of a file, or its repository, suggest: assumed where nothing states the accelerator."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from gpulint.catalog import hardware, resource_names
+from gpulint.pipeline.enrichment import hardware_evidence
+from gpulint.pipeline.enrichment.hardware_evidence import ALTERNATIVES, Evidence
 from gpulint.source.documents import Comment, Document, places
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Hint, Origin, Role, Unknown, Workload
 
 OPEN = frozenset(
@@ -22,19 +24,12 @@ ANY_GPU = frozenset({"dstack"})
 SHOWN = {"accelerator": "accelerator", "gpus_per_replica": "gpus"}
 """Assumed quantities, and the words of a hint that would declare them."""
 COUNTS = ("gpus_per_replica", "gpus_per_pod", "pods_per_replica")
+RANKS = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 NODE_GPUS = 8
 HEAD_MAX, LINE_MAX = 10_000, 500
 """Characters of a head, and of a line of it, that are read."""
 QUOTE_MAX = 60
 """Letters: of a longer comment, only the words that name the hardware are quoted."""
-ALTERNATIVES = re.compile(
-    r"\b(?:or|also|not|no|instead|unlike|vs|versus|than|at least|minimum|min|up to|e\.?g|such as|like|if|when|could|may|might"
-    r"|should|would|equivalent|class|compatible|optional(?:ly)?|prefer(?:s|red)?|fall ?backs?|simulat\w+|untested|works on"
-    r"|todo|future|any|other|example|adjust|change|too|oom|out of memory|fail(?:s|ed)?|slow|without|never|previously|old"
-    r"|except|larger|bigger|smaller|upgrade|both)\b|n't\b|>=|\u2265|[<>$?]|\{\{",
-    re.IGNORECASE,
-)
-"""Words with which a comment compares, limits or offers hardware, and does not tell what the file is for."""
 LEADS = re.compile(
     r"\W*(?:hardware|gpus?|accelerators?|machine|instance|nodes?|requires?|requirements?|needs?|tested on|runs? on|trained on"
     r"|designed for|made for|optimi[sz]ed for)\b",
@@ -45,29 +40,22 @@ FORMATS = frozenset({"yaml", "shell", "toml"})
 """Formats whose comments begin with #."""
 
 
-class Evidence(NamedTuple):
-    """The accelerators that one place suggests, with their count if it names one."""
+def infer(role: Role, workload: Workload, repository: Repository) -> Role | None:
+    """Return a role with the accelerator and GPUs that only names and comments suggest; None if none do.
 
-    products: tuple[str, ...]
-    place: str
-    gpus: int | None = None
-    comment: Comment | None = None
-
-
-def infer(role: Role, workload: Workload) -> Role | None:
-    """Return a role with the accelerator and GPUs that only names and comments of its file suggest; None if none do.
-
-    Places that do not agree suggest nothing.
+    Those of the file precede the README and the node pools of its repository. Places that do not agree suggest nothing.
     """
     if not _is_open(role) or workload.adapter in ANY_GPU:
         return None
     found = [*_read_names(role), *_read_head(role, workload.document), *_read_path(workload.document.path)]
+    found = found or list(hardware_evidence.find(workload.document, repository))
     left = frozenset.intersection(*(frozenset(one.products) for one in found)) if found else frozenset()
     products = tuple(product.id for product in hardware.list_accelerators() if product.id in left)
     if not products or not _has_vendor(products, role):
         return None
     comment = next((one for one in found if one.comment is not None), None)
-    counted = _count(role, comment) if comment else {}
+    counting = comment or next((one for one in found if one.gpus is not None and _agrees(role, one.gpus)), None)
+    counted = _count(role, counting) if counting else {}
     fields = {"accelerator": _build(products, " and ".join(dict.fromkeys(one.place for one in found))), **counted}
     place = comment.comment if comment else role.anchor
     hints = tuple(_build_hint(name, fields[name], role, place) for name in SHOWN if name in fields)
@@ -174,7 +162,7 @@ def _tells(text: str, found: list[hardware.Mention]) -> bool:
 def _agrees(role: Role, count: int | None) -> bool:
     """Whether a count is one that the file states too; it is none that the ranks of the file contradict."""
     stated = {value for name in COUNTS[:2] if isinstance(value := role.value(name), int)}
-    ranks = [value for name in ("tensor_parallel", "pipeline_parallel") if isinstance(value := role.value(name), int)]
+    ranks = [value for name in RANKS if isinstance(value := role.value(name), int)]
     whole = 1
     for value in ranks:
         whole *= value

@@ -56,6 +56,13 @@ class ExampleRepository:
     def exists(self, path: str) -> bool:
         return path in self.files
 
+    def find_programs(self, name: str, near: str) -> Sequence[str]:
+        return tuple(sorted(path for path in self.files if path.rpartition("/")[2] == name))
+
+    def mentions_program(self, path: str) -> bool:
+        others = (content for other, content in self.files.items() if not documents.is_program(other))
+        return any(path.rpartition("/")[2] in documents.list_mentioned(content) for content in others)
+
     def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 

@@ -16,7 +16,10 @@ from gpulint.report.model import Fit, OpenDecision, Severity
 from gpulint.suggestions import smallest_fit
 from gpulint.workload import Decision
 
-WEIGHTS = "spread_weight_bytes"
+TAKEN = {"weights": "spread_weight_bytes", "states": "state_bytes_per_gpu"}
+"""What the part of its memory takes of one GPU that alone is known of a program."""
+LEFT = {"weights": "spread_headroom", "states": "training_state_room"}
+"""The share of a GPU that this part leaves."""
 NAMED_MAX = 3
 """Members that a verdict names."""
 
@@ -36,9 +39,9 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     if bounds.reference:
         return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
     if bounds.depends_on:
-        return Answer(_describe_dependence(bounds, "weights fit" if bounds.is_about_weights else "fits"), listed)
-    if bounds.is_about_weights and bounds.worst.rank >= FITTING:
-        return Answer(_describe_weights(bounds), listed)
+        return Answer(_describe_dependence(bounds, f"{bounds.part} fit" if bounds.part else "fits"), listed)
+    if bounds.part and bounds.worst.rank >= FITTING:
+        return Answer(_describe_part(bounds), listed)
     return Answer(bounds.verdict, listed)
 
 
@@ -55,17 +58,17 @@ def _describe_dependence(bounds: Bounds, fits: str) -> str:
     return f"depends on {len(needed)} settings: {fits} with {listed}"
 
 
-def _describe_weights(bounds: Bounds) -> str:
-    """Return that the weights fit, with the most that they take of one GPU: what else a program holds is unknown."""
+def _describe_part(bounds: Bounds) -> str:
+    """Return that weights or states fit, with the most that they take of one GPU: what else a program holds is unknown."""
     facts = bounds.worst.facts
-    left = facts.scenarios(WEIGHTS)
+    left = facts.scenarios(TAKEN[bounds.part])
     taken = None if isinstance(left, Missing) else left.worst if bounds.worst.verdict == "fits" else left.expected
     memory = facts.expected("device_memory_bytes")
     likely = "likely " if bounds.verdict.startswith("likely") else ""
     held, whole = units.human(taken, "bytes"), units.human(memory, "bytes")
     amount, _, unit = held.partition(" ")
     share = f"{amount if whole.endswith(unit) else held} of {whole}"
-    return f"{_name_format(bounds)}weights {likely}fit{_name_count(bounds)}: {share}"
+    return f"{_name_format(bounds)}{bounds.part} {likely}fit{_name_count(bounds)}: {share}"
 
 
 def _name_count(bounds: Bounds) -> str:
@@ -118,7 +121,7 @@ def _name_fitting(tipping: Tipping) -> str:
 def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     """Return what a role takes whose accelerator no file names: with the likely members, else with the best ones."""
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
-    purpose = " for the weights" if bounds.is_about_weights else ""
+    purpose = f" for the {bounds.part}" if bounds.part else ""
     fits = _find_smallest(bounds, bounds.expected, outcome, severe)
     if fits:
         is_wider = bounds.worst.chosen != bounds.expected.chosen
@@ -169,18 +172,21 @@ def _name_member(decision: Decision, at: int) -> str:
 
 
 def _describe_total(bounds: Bounds) -> str:
-    """Return the GPU memory that the weights take, if no machine of the catalog holds them."""
-    total = bounds.expected.facts.expected("weight_bytes")
-    return f"needs {units.human(total, 'bytes')} of GPU memory for the weights"
+    """Return the GPU memory that weights or states take, if no machine of the catalog holds them."""
+    facts = bounds.expected.facts
+    if bounds.part == "weights":
+        return f"needs {units.human(facts.expected('weight_bytes'), 'bytes')} of GPU memory for the weights"
+    gpus = facts.expected("gpus_per_replica")
+    taken = units.human(facts.expected("state_bytes_per_gpu"), "bytes")
+    return f"needs {taken} of memory for the states on each of {units.human(gpus, '')} GPUs"
 
 
 def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Sequence[Rule]) -> tuple[Fit, ...]:
     """Return the smallest hardware of an assignment."""
     known = bounds.release(probe)
     offered = offers.list_offers(known.role.available, smallest_fit.find_cloud(known))
-    left = "spread_headroom" if bounds.is_about_weights else ""
     return smallest_fit.find_smallest(
-        known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome), left
+        known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome), LEFT.get(bounds.part, "")
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gpulint import engines, units
+from gpulint.adapters.programs import gpu_tests
 from gpulint.catalog import hardware
 from gpulint.catalog.architecture import Resolution
 from gpulint.facts.formulas import is_used
@@ -52,7 +53,7 @@ def summarize(
     shown = [fact for name in names if (fact := facts.report(name))]
     shown += objectives.list_facts(facts)
     shown += costs.list_facts(facts)
-    is_open = bounds is not None and memory_verdict.find_verdict(facts) == NOT_EVALUATED
+    is_open = bounds is not None and (memory_verdict.find_verdict(facts) == NOT_EVALUATED or bounds.rests_on_samples)
     opened = _describe_bounds(bounds, outcome, rules) if bounds and is_open else None
     found = _find_fitting(facts, outcome, rules, opened.smallest if opened and opened.smallest else None)
     stated = objectives.evaluate_objectives(facts)
@@ -63,7 +64,9 @@ def summarize(
         architecture="" if role.text("part_of") else _describe_architecture(role, resolved),
         accelerator=_describe_accelerator(role),
         parallelism="" if role.text("part_of") else _describe_parallelism(facts),
-        verdict=opened.verdict if opened else _describe_verdict(facts, outcome, objectives.describe_misses(stated)),
+        verdict=opened.verdict
+        if opened
+        else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
@@ -83,17 +86,28 @@ def summarize(
     )
 
 
-def _describe_verdict(facts: Facts, outcome: evaluate.Outcome, undersized: str) -> str:
+def _describe_verdict(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule], undersized: str) -> str:
     """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an
     objective.
     """
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
     fits = memory_verdict.find_verdict(facts)
+    if fits == NOT_EVALUATED:
+        return gpu_tests.describe(facts.role) or _describe_open_network(facts, outcome, rules) or fits
     if fits not in ("fits", "likely fits"):
         return fits
     failing = (found.rule for found in outcome.verdicts if found.severity is Severity.ERROR)
     return "does not run" if any(map(_prevents_start, failing)) else undersized or fits
+
+
+def _describe_open_network(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> str:
+    """Return on which network a verdict depends, if a file says only how a run is sharded."""
+    if not _is_part_of_a_run(facts.role):
+        return ""
+    from gpulint.pipeline.summary import open_network
+
+    return open_network.describe(facts, outcome, rules)
 
 
 def _prevents_start(rule: Rule) -> bool:

@@ -491,7 +491,7 @@ class RuleFile(Strict):
     at: list[str] = []
     against: str = ""
     message: str
-    arithmetic: list[str] = pydantic.Field([], max_length=2)
+    arithmetic: list[str] = pydantic.Field([], max_length=3)
     change: list[str] = []
     instead: str = pydantic.Field("", description="the fact that holds the correct value for the location")
     superfluous: bool = pydantic.Field(False, description="the value at the location can be removed")

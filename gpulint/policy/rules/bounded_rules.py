@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.facts import decisions as open_decisions
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate
-from gpulint.policy.rules.bounds import Bounds, Probe, find_bounds
+from gpulint.policy.rules.bounds import SHAPE_SAID, Bounds, Probe, find_bounds
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
 from gpulint.workload import Role
@@ -18,6 +18,7 @@ CORNERS = 2
 BOUND = "bound"
 """The value of `open` in a rule that is evaluated with all that open values can be."""
 AVOIDED = "; this is with the likely settings, and no single other setting avoids it"
+SAID_OF_SHAPE = f"; {SHAPE_SAID}"
 NAMED_MAX = 3
 """Decisions that a message names."""
 Count = tuple[int, float, Probe]
@@ -39,8 +40,25 @@ def apply(bounds: Bounds, outcome: Outcome, rules: Iterable[Rule]) -> Outcome:
 def judge_outcome(outcome: Outcome, rules: Iterable[Rule], facts: Facts) -> tuple[Bounds | None, Outcome]:
     """Return the bounds of a role, and its outcome with what its rules about memory say whatever the open values are."""
     open_rules, known = _list_open(outcome, rules), find_bounds(facts)
+    if known and known.rests_on_samples:
+        return known, outcome._replace(verdicts=tuple(_lower_at_the_cap(outcome.verdicts, known)))
     judged = _add_judged(outcome, judge(known, open_rules)) if known else outcome
     return known, _drop_bounded(judged, open_rules, facts.role)
+
+
+def _lower_at_the_cap(verdicts: Iterable[Verdict], bounds: Bounds) -> Iterator[Verdict]:
+    """Yield verdicts; one that short samples avoid is one step lower, because samples may be shorter than the stated length."""
+    shortest = bounds.search.probe({bounds.decisions[0].name: 0})
+    longest = bounds.decisions[0].members[-1].label
+    for verdict in verdicts:
+        fires = evaluate.count_scenarios(verdict.rule, shortest.facts) if verdict.rule.open == BOUND else None
+        if fires is None or isinstance(fires, Missing) or fires >= verdict.confidence:
+            yield verdict
+            continue
+        severity = verdict.severity.lower_by(1)
+        if severity is not None:
+            said = f"; this is with samples of {longest} tokens, and shorter ones may fit"
+            yield verdict._replace(severity=severity, whatever=f"{verdict.whatever}{said}")
 
 
 def _add_judged(outcome: Outcome, judged: Judged) -> Outcome:
@@ -114,12 +132,14 @@ def _build_verdict(rule: Rule, known: Sequence[Count], bounds: Bounds) -> Verdic
         return None
     counts = everywhere if is_certain else known[:-CORNERS]
     least, _, probe = min(counts, key=lambda entry: entry[:2])
-    severity = rule.severity.lower_by(3 - least + (not is_certain) + bounds.is_of_unknown_program)
+    assumed = bounds.is_of_unknown_program + bounds.has_assumed_shape
+    severity = rule.severity.lower_by(3 - least + (not is_certain) + assumed)
     if severity is None:
         return None
+    said = SAID_OF_SHAPE if bounds.has_assumed_shape else ""
     if is_certain:
-        return Verdict(rule, least, severity, probe.facts, _name_decisions(bounds))
-    return Verdict(rule, least, severity, bounds.expected.facts, AVOIDED)
+        return Verdict(rule, least, severity, probe.facts, f"{_name_decisions(bounds)}{said}")
+    return Verdict(rule, least, severity, bounds.expected.facts, f"{AVOIDED}{said}")
 
 
 def _count_each(rule: Rule, probes: Iterable[Probe]) -> list[Count]:

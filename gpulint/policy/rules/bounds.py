@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gpulint import engines
 from gpulint.catalog import hardware, resource_names
+from gpulint.catalog.architecture import Resolution
 from gpulint.facts import decisions as open_decisions
 from gpulint.facts.decisions import Opened
 from gpulint.facts.model import Facts, Missing
@@ -21,6 +23,8 @@ RANKS = ("does not fit", "likely does not fit", "likely fits", "fits")
 FITTING = RANKS.index("likely fits")
 ASSIGNMENTS_MAX = 64
 TIPPING_MAX = 2
+ASSUMED_SHAPE = "typical shape"
+SHAPE_SAID = "the network is assumed to have the proportions of Llama 3"
 Chosen = Mapping[str, int]
 
 
@@ -69,9 +73,9 @@ class Bounds(NamedTuple):
     measure: str
 
     @property
-    def is_about_weights(self) -> bool:
-        """Whether the verdict is about the weights alone: nothing tells what else the program holds."""
-        return self.measure == memory_verdict.WEIGHTS_ALONE
+    def part(self) -> str:
+        """What the verdict is about if nothing tells what else the program holds: weights or states; else empty."""
+        return memory_verdict.PARTS.get(self.measure, "")
 
     @property
     def has_likely_members(self) -> bool:
@@ -82,6 +86,17 @@ class Bounds(NamedTuple):
     def is_of_unknown_program(self) -> bool:
         """Whether no engine is known: such a program may keep weights in host memory."""
         return not self.expected.facts.role.text("engine")
+
+    @property
+    def rests_on_samples(self) -> bool:
+        """Whether nothing but the length of the samples is open."""
+        return [decision.name for decision in self.decisions] == [open_decisions.SAMPLE_LENGTH] and not self.reference
+
+    @property
+    def has_assumed_shape(self) -> bool:
+        """Whether the shape of the network follows from its size alone."""
+        resolved = self.expected.facts.resolved
+        return resolved is not None and resolved.how == ASSUMED_SHAPE
 
     def release(self, probe: Probe) -> Facts:
         """Return the facts of an assignment with the hardware left open."""
@@ -95,24 +110,49 @@ class Bounds(NamedTuple):
         return max(alone) - min(alone)
 
 
-def find_bounds(facts: Facts) -> Bounds | None:
+def find_bounds(facts: Facts, assumes_shape: bool = True) -> Bounds | None:
     """Return the verdict over all assignments of what a role leaves open; None where something has no domain.
 
-    If nothing bounds all of its memory, as of an unknown program, the weights alone decide.
+    If nothing bounds all of its memory, as of an unknown program, the weights or the training states alone decide. With
+    `assumes_shape`, a network of which only the size is known has the typical shape of that size.
     """
     if facts.role.value("device") not in (None, "gpu") or facts.role.text("part_of"):
         return None
-    names = memory_verdict.list_headroom_facts(facts)[0], memory_verdict.WEIGHTS_ALONE
-    measures = names if memory_verdict.judges_weights_alone(facts) else names[:1]
-    return next((found for name in measures if (found := _find_bounds_of(facts, name))), None)
+    names = memory_verdict.list_measures(facts)
+    if not isinstance(facts.scenarios(names[0]), Missing):
+        return _bound_by_samples(facts, names[0])
+    shaped = _assume_shape(facts) if assumes_shape else None
+    tried = [(facts, names[0]), *([(shaped, names[0])] if shaped else []), *((facts, name) for name in names[1:])]
+    return next((found for known, name in tried if (found := _find_bounds_of(known, name))), None)
+
+
+def _bound_by_samples(facts: Facts, name: str) -> Bounds | None:
+    """Return the bounds of a training run that states everything and fails, if shorter samples fit: none are packed."""
+    if not engines.is_training(facts.role) or "not fit" not in memory_verdict.compare_headroom(facts, name):
+        return None
+    samples = tuple(open_decisions.bound_samples(facts))
+    found = Search(facts, Opened(facts.role, samples), {}, name).find() if samples else None
+    return found if found and found.depends_on else None
+
+
+def _assume_shape(facts: Facts) -> Facts | None:
+    """Return the facts of a training run whose network has the typical shape of its size; None if more, or less, is known."""
+    shape = facts.resolved.architecture if facts.resolved else None
+    if not engines.is_training(facts.role) or shape is None or shape.named_parameters is None or shape.is_known:
+        return None
+    from gpulint.catalog.architecture import typical
+
+    assumed = typical.build_typical(shape.named_parameters)
+    if assumed is None:
+        return None
+    assumed = replace(assumed, id=shape.id, checkpoint_quantization=shape.checkpoint_quantization)
+    return facts.fresh(facts.role, Resolution(assumed, ASSUMED_SHAPE, SHAPE_SAID))
 
 
 def _find_bounds_of(facts: Facts, name: str) -> Bounds | None:
-    """Return the bounds of one headroom; None where it is known, or where something that it needs has no domain."""
+    """Return the bounds of one headroom; None where something that it needs has no domain."""
     left = facts.scenarios(name)
-    is_alone = name == memory_verdict.WEIGHTS_ALONE
-    if not isinstance(left, Missing) and not is_alone:
-        return None
+    is_alone = name in memory_verdict.PARTS
     given = _find_reference(facts, left.names) if isinstance(left, Missing) else {}
     opened = open_decisions.find_decisions(facts, name, given)
     if isinstance(opened, Missing) or not (opened.decisions or given or facts.role.open_ended or is_alone):
@@ -150,7 +190,9 @@ class Search:
     def __init__(self, facts: Facts, opened: Opened, given: Mapping[str, Field], name: str) -> None:
         self.decisions = opened.decisions
         self.given = given
-        self.highest = FITTING if open_decisions.has_unread_settings(facts.role) else len(RANKS) - 1
+        has_assumed_shape = facts.resolved is not None and facts.resolved.how == ASSUMED_SHAPE
+        is_less_certain = has_assumed_shape or open_decisions.has_unread_settings(facts.role)
+        self.highest = FITTING if is_less_certain else len(RANKS) - 1
         self.name = name
         self.role = opened.role.having(**given)
         self.base = facts.fresh(self._assign({}), facts.resolved).start_trace()
@@ -190,7 +232,7 @@ class Search:
         return self.probed[key]
 
     def _judge(self, known: Facts) -> str:
-        if self.name == memory_verdict.WEIGHTS_ALONE:
+        if self.name in memory_verdict.PARTS:
             return memory_verdict.compare_headroom(known, self.name)
         return memory_verdict.find_verdict(known)
 

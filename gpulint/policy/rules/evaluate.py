@@ -97,6 +97,8 @@ COUNTED = re.compile(
 )
 """A count in a message, and what it counts."""
 LABEL_MAX = 80
+PROGRAMS = frozenset({"python", "notebook"})
+"""Formats of documents that a command starts."""
 """A longer value is left out of a label: the line above shows it."""
 
 
@@ -250,7 +252,7 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         message=_render_message(rule, fill_message(rule.message, facts) + verdict.whatever),
         location=location,
         label=_label(*primary, facts) if primary else "",
-        related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
+        related=tuple(_list_related(role, primary, second, facts)),
         arithmetic=tuple(
             fill_message(line, facts) for line in rule.arithmetic if not facts.missing(find_placeholders(line))
         ),
@@ -261,6 +263,18 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         help=rule.why,
         subject=rules_identity.identify_role(workload, role, quantity, _list_compared(rule, role)),
     )
+
+
+def _list_related(
+    role: Role, primary: tuple[str, Origin] | None, second: tuple[str, Origin] | None, facts: Facts
+) -> Iterator[Related]:
+    """Yield the second place of a finding, and the literal of a program that the first place starts."""
+    if second and second != primary:
+        yield Related(_label(*second, facts), second[1].location())
+    for name, origin in (primary,) if primary else ():
+        literal = next((one for one in role.fields[name].origins if one.document.format in PROGRAMS), None)
+        if literal is not None and literal.document.path != origin.document.path:
+            yield Related(_label(name, literal, facts), literal.location())
 
 
 def list_cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:

@@ -35,7 +35,7 @@ class EvaluatedRole(NamedTuple):
 
 
 def add_assumed(stated: EvaluatedRole, assumed: EvaluatedRole, source: str) -> Outcome:
-    """Return the outcome of a role with what its rules say on an accelerator that is assumed from a source.
+    """Return the outcome of a role with what its rules say on hardware or a model that is assumed from a source.
 
     A rule that fires without the assumption keeps its verdict; one that fires only with it is one step lower.
     """
@@ -44,7 +44,7 @@ def add_assumed(stated: EvaluatedRole, assumed: EvaluatedRole, source: str) -> O
     for verdict in assumed.outcome.verdicts:
         severity, before = verdict.severity.lower_by(1), kept.get(verdict.rule.name)
         if severity is not None and (before is None or before.severity < severity):
-            said = f"{verdict.whatever}; the accelerator is assumed from {source}"
+            said = f"{verdict.whatever}; {source}"
             verdicts[verdict.rule.name] = verdict._replace(severity=severity, whatever=said)
     left = tuple(entry for entry in assumed.outcome.not_evaluated if entry.rule not in verdicts)
     return Outcome(

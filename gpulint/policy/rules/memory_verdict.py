@@ -9,6 +9,10 @@ from gpulint.report.verdicts import NOT_EVALUATED
 
 WEIGHTS_ALONE = "spread_headroom_bytes"
 """The memory that the weights alone leave if all GPUs of a replica share them: what decides if no engine is known."""
+STATES_ALONE = "training_state_room_bytes"
+"""The memory that weights, gradients and optimizer states leave: what decides if the activations are not known."""
+PARTS = {WEIGHTS_ALONE: "weights", STATES_ALONE: "states"}
+"""What is measured if not all that a role holds is known, by the fact that tells what memory is left."""
 
 
 def find_verdict(facts: Facts) -> str:
@@ -32,20 +36,24 @@ def is_generation(facts: Facts) -> bool:
     return not engines.is_training(facts.role) and isinstance(facts.expected("generation_cache"), str)
 
 
-def judges_weights_alone(facts: Facts) -> bool:
-    """Whether the weights alone decide where nothing else is known of a server: its GPUs must hold all of them."""
-    engine = facts.role.text("engine")
-    if engines.is_training(facts.role) or is_generation(facts):
-        return False
-    return not engine or not (
+def list_measures(facts: Facts) -> tuple[str, ...]:
+    """Return the headroom that decides whether a role fits, then that of the part which decides where nothing else is known.
+
+    GPUs must hold all weights of a server, unless its engine keeps some elsewhere, and all states of a training run.
+    """
+    whole, engine = list_headroom_facts(facts)[0], facts.role.text("engine")
+    if engines.is_training(facts.role):
+        return whole, STATES_ALONE
+    moves = engine and (
         capabilities.lacks(engine, "loads_weights_on_gpu") or capabilities.does(engine, "moves_layers_to_cpu")
     )
+    return (whole,) if moves else (whole, WEIGHTS_ALONE)
 
 
 def list_headroom_facts(facts: Facts) -> tuple[str, ...]:
     """Return the headroom that decides whether a role fits, then those of its parts."""
     if engines.is_training(facts.role):
-        return "training_room_bytes", "training_state_room_bytes", "training_weight_room_bytes"
+        return "training_room_bytes", STATES_ALONE, "training_weight_room_bytes"
     if is_generation(facts):
         return "generation_headroom_bytes", "generation_weight_headroom_bytes"
     return "headroom_bytes", "kv_cache_bytes", "weight_headroom_bytes"

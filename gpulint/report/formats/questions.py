@@ -84,33 +84,38 @@ def _find_needs(role: RoleSummary) -> set[str]:
 def _find_topic(need: str, workload: WorkloadSummary, role: RoleSummary) -> str:
     """Return what one statement about a value covers: a partition, a checkpoint, a workload, or all."""
     if need == "accelerator":
-        found = PARTITION.search(role.unknown.get(need, ""))
-        return found[1] if found else ""
+        return find_partition(role)
     if need == "architecture":
         return role.architecture.removesuffix(" (not in the catalog)")
     return f"{workload.location.path}\n{workload.name}"
+
+
+def find_partition(role: RoleSummary) -> str:
+    """Return the partition that decides the accelerator of a role; empty if none does."""
+    found = PARTITION.search(role.unknown.get("accelerator", ""))
+    return found[1] if found else ""
 
 
 def _word(need: str, topic: str, workload: WorkloadSummary, workloads: int) -> tuple[str, str]:
     """Return a question and the line of gpulint.yaml that answers it."""
     name, subject = safe(workload.name), safe(topic)
     if need == "accelerator" and topic:
-        pool = f"{{name: {_quote(topic)}, partition: {_quote(topic)}, accelerator: {EXAMPLES[need]}, gpus: 8}}"
+        pool = f"{{name: {quote(topic)}, partition: {quote(topic)}, accelerator: {EXAMPLES[need]}, gpus: 8}}"
         return f"Which GPU does partition `{subject}` have?", f"pools: [{pool}]"
     if need == "accelerator":
         words = f"does `{name}` run on?" if workloads == 1 else "do the workloads that name none run on?"
         return f"Which GPU {words}", f"accelerator: {EXAMPLES[need]}"
     if need == "architecture":
-        return f"Which network does {subject} have?", f"like: {{{_quote(topic)}: {EXAMPLES['checkpoint']}}}"
+        return f"Which network does {subject} have?", f"like: {{{quote(topic)}: {EXAMPLES['checkpoint']}}}"
     words = f"Which model does `{name}` run?" if need == "checkpoint" else f"How many GPUs does `{name}` use?"
-    where = f"path: {_quote(workload.location.path)}, workload: {_quote(workload.name)}"
+    where = f"path: {quote(workload.location.path)}, workload: {quote(workload.name)}"
     return words, f"hints: [{{{where}, {HINTS[need]}: {EXAMPLES[need]}}}]"
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     """Return text as a scalar of YAML.
 
-    >>> _quote("chat"), _quote("a, b: {c}")
+    >>> quote("chat"), quote("a, b: {c}")
     ('chat', '"a, b: {c}"')
     """
     return text if PLAIN.fullmatch(text) else json.dumps(safe(text), ensure_ascii=False)

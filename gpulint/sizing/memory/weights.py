@@ -36,7 +36,7 @@ def weight_format(
 
 _LISTED = ("int8", "int8-bnb", "int8-g128", "int4-bnb", "nf4", "int4-g128", "int4-g64", "int4-g32", "fp8-block")
 """Formats that programs convert to in place or read besides the stated checkpoint, by their names in the catalog."""
-_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb", **{name: name for name in _LISTED}}
+_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb", "nf4-double": "nf4", **{name: name for name in _LISTED}}
 _SHORT = {"half": "float16", "float": "float32"}
 
 

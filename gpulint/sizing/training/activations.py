@@ -10,26 +10,43 @@ from gpulint.catalog.family_traits import has_trait
 
 
 def training_tokens(
-    micro_batch_size: int | None, sequence_length: int | None, context_parallel: int | None, length_share: float
+    micro_batch_size: int | None,
+    sequence_length: int | None,
+    context_parallel: int | None,
+    length_share: float,
+    sequences_per_sample: int,
+    micro_batch_tokens: int | None,
+    global_batch_size: int | None,
+    training_copies: int | None = None,
 ) -> float:
     """Tokens of one micro-batch on one rank.
 
-    training_tokens = micro_batch_size · sequence_length · length_share / context_parallel
+    training_tokens = micro_batch_size · sequences_per_sample · sequence_length · length_share / context_parallel;
+                      where the trainer fills micro-batches, micro_batch_tokens, or all sequences of a step if they are fewer
 
     Args:
-        micro_batch_size: sequences of one rank. sequence_length: longest sequence [tokens]. context_parallel: ranks, else None.
+        micro_batch_size: samples of one rank. sequence_length: longest sequence [tokens]. context_parallel: ranks, else None.
         length_share: of the longest micro-batch in what the length allows (fitted).
+        sequences_per_sample: 2 with a chosen and a rejected answer. micro_batch_tokens: of one rank, else None.
+        global_batch_size: sequences of a step, else None. training_copies: data-parallel ranks, None where not known.
     Returns:
         [tokens]
 
-    >>> training_tokens(2, 8192, None, 1.0)
-    16384.0
+    >>> training_tokens(2, 8192, None, 1.0, 1, None, None), training_tokens(None, None, 2, 1.0, 1, 16384, None)
+    (16384.0, 16384.0)
+    >>> training_tokens(None, 1024, None, 0.5, 1, 16384, 64, 8)  # eight sequences of a step, half as long as they may be
+    4096.0
 
-    Source: definition.
+    Source: definition; volcengine/verl v0.7.0 verl/utils/seqlen_balancing.py, rearrange_micro_batches.
     """
+    if micro_batch_tokens is not None:
+        if global_batch_size is None or training_copies is None or sequence_length is None:
+            return float(micro_batch_tokens)
+        step = global_batch_size / training_copies * sequence_length * length_share / (context_parallel or 1)
+        return min(float(micro_batch_tokens), step)
     if micro_batch_size is None or sequence_length is None:
         raise LookupError("the sequences and tokens of a micro-batch are not stated")
-    return micro_batch_size * sequence_length * length_share / (context_parallel or 1)
+    return micro_batch_size * sequences_per_sample * sequence_length * length_share / (context_parallel or 1)
 
 
 def norm_bytes(

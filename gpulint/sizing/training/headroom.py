@@ -119,6 +119,24 @@ def training_room_bytes(training_headroom_bytes: float, pageable_bytes: float) -
     return training_headroom_bytes + pageable_bytes
 
 
+def training_state_room(training_state_room_bytes: float, device_memory_bytes: float) -> float:
+    """Memory that model states leave on a GPU, as a share of it.
+
+    training_state_room = training_state_room_bytes / device_memory_bytes
+
+    Args:
+        training_state_room_bytes, device_memory_bytes: [bytes]
+    Returns:
+        [ratio]
+
+    >>> training_state_room(20.0, 80.0)
+    0.25
+
+    Source: definition.
+    """
+    return training_state_room_bytes / device_memory_bytes
+
+
 def training_room(training_room_bytes: float, device_memory_bytes: float) -> float:
     """Memory left at the peak of a training step, as a share of the GPU.
 

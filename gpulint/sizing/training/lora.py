@@ -168,6 +168,7 @@ FROZEN = {
     "nf4-double": 0.5 + 1 / 64 + 4 / (64 * 256),
     "int4-bnb": 0.5 + 1 / 64 + 4 / (64 * 256),
     "int4-g128": 0.5 + 2.5 / 128,
+    "fp8-block": 1 + 4 / 128**2,
     **dict.fromkeys(("int8", "int8-bnb", "fp8"), 1.0),
 }
 """Bytes of a frozen weight by the format of the base, scales included."""

@@ -221,28 +221,35 @@ def training_peak_bytes(
     backward_phase_bytes: float,
     update_phase_bytes: float,
     unshared_load_bytes: float,
+    companion_bytes: float,
+    policy_generation_bytes: float,
+    scoring_bytes: float,
 ) -> float:
     """Peak memory of tensors on one GPU in a training step.
 
-    training_peak_bytes = weights + optimizer state + bucket_bytes
-                          + max(loss_phase_bytes, backward_phase_bytes, update_phase_bytes);
+    training_peak_bytes = weights + optimizer state + bucket_bytes + companion_bytes
+                          + max(loss_phase_bytes, backward_phase_bytes, update_phase_bytes,
+                                policy_generation_bytes, scoring_bytes);
                           unshared_load_bytes where that is more
 
     Args:
         training_weight_bytes, optimizer_state_bytes: states [bytes]. bucket_bytes: buffers [bytes].
         loss_phase_bytes, backward_phase_bytes, update_phase_bytes: in the phases of a step [bytes].
         unshared_load_bytes: of weights before they are sharded [bytes].
+        companion_bytes: of the models beside the trained one [bytes].
+        policy_generation_bytes, scoring_bytes: where the trained model generates or scores samples [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 4, 0, 15, 13, 4, 0)
-    21
+    >>> training_peak_bytes(2, 4, 0, 15, 13, 4, 0, 0, 0, 0), training_peak_bytes(2, 4, 0, 15, 13, 4, 0, 3, 0, 20)
+    (21, 29)
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
-    resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes
-    return max(resident + max(loss_phase_bytes, backward_phase_bytes, update_phase_bytes), unshared_load_bytes)
+    resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes + companion_bytes
+    phases = (loss_phase_bytes, backward_phase_bytes, update_phase_bytes, policy_generation_bytes, scoring_bytes)
+    return max(resident + max(phases), unshared_load_bytes)
 
 
 def step_bytes(
@@ -308,67 +315,83 @@ def training_reserved_bytes(
     allocator_slack_bytes: float,
     lora_rank: int | None,
     loaded_excess: float,
+    companion_bytes: float,
 ) -> float:
     """Memory that PyTorch's allocator reserves at the peak of a training step.
 
-    training_reserved_bytes = training_peak_bytes + allocator_excess · (training_peak_bytes − weights − optimizer state)
-                              + allocator_slack_bytes + loaded_excess · weights below adapters
+    training_reserved_bytes = training_peak_bytes + allocator_excess · (training_peak_bytes − weights − optimizer state
+                              − companion_bytes) + allocator_slack_bytes + loaded_excess · weights below adapters
 
     Args:
         training_peak_bytes: of tensors [bytes]. training_weight_bytes, optimizer_state_bytes: that stay in place [bytes].
         allocator_excess: blocks held beyond what moves (fitted).
         allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes]. lora_rank: None without LoRA.
         loaded_excess: what loading, casting and quantising a frozen base leave in segments besides a small step (fitted).
+        companion_bytes: of models beside the trained one, which stay in place too [bytes].
     Returns:
         [bytes]
 
-    >>> training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5, None, 0.1), training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5, 8, 0.125)
-    (34.5, 35.5)
+    >>> training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5, None, 0.1, 0)
+    34.5
+    >>> training_reserved_bytes(30, 8, 2, 0.2, 0.5, 8, 0.125, 0), training_reserved_bytes(40, 8, 2, 0.2, 0.5, 8, 0.125, 10)
+    (35.5, 45.5)
 
     Source: pytorch/torchtitan benchmarks/ (reserved memory of Llama-3.1-8B on 8 and
         128 GPUs exceeds what tensors take by the same).
     """
-    moving = training_peak_bytes - training_weight_bytes - optimizer_state_bytes
+    moving = training_peak_bytes - training_weight_bytes - optimizer_state_bytes - companion_bytes
     loaded = loaded_excess * training_weight_bytes if lora_rank is not None else 0.0
     return training_peak_bytes + allocator_excess * max(0.0, moving) + allocator_slack_bytes + loaded
 
 
-def training_device_bytes(training_reserved_bytes: float, training_context_bytes: float) -> float:
+def training_device_bytes(
+    training_reserved_bytes: float,
+    training_context_bytes: float,
+    idle_rollout_bytes: float,
+    rollout_phase_bytes: float,
+) -> float:
     """Memory that the driver reports as used by one rank at the peak.
 
-    training_device_bytes = training_reserved_bytes + training_context_bytes
+    training_device_bytes = max(training_reserved_bytes + idle_rollout_bytes, rollout_phase_bytes) + training_context_bytes
 
     Args:
         training_reserved_bytes: that the allocator holds [bytes].
         training_context_bytes: CUDA and communication (fitted) [bytes].
+        idle_rollout_bytes, rollout_phase_bytes: with an engine that generates samples on the same GPU [bytes].
     Returns:
         [bytes]
 
-    >>> training_device_bytes(30.0, 1.0)
-    31.0
+    >>> training_device_bytes(30.0, 1.0, 0.0, 0.0), training_device_bytes(30.0, 1.0, 0.0, 40.0)
+    (31.0, 41.0)
 
     Source: PyTorch documentation, CUDA semantics, memory management.
     """
-    return training_reserved_bytes + training_context_bytes
+    return max(training_reserved_bytes + idle_rollout_bytes, rollout_phase_bytes) + training_context_bytes
 
 
-def training_needed_bytes(training_peak_bytes: float, training_context_bytes: float) -> float:
+def training_needed_bytes(
+    training_peak_bytes: float,
+    training_context_bytes: float,
+    idle_rollout_bytes: float,
+    rollout_phase_bytes: float,
+) -> float:
     """Minimum memory of a training step on one GPU.
     Under pressure the allocator returns what it only caches.
 
-    training_needed_bytes = training_peak_bytes + training_context_bytes
+    training_needed_bytes = max(training_peak_bytes + idle_rollout_bytes, rollout_phase_bytes) + training_context_bytes
 
     Args:
         training_peak_bytes: of tensors [bytes]. training_context_bytes: CUDA and communication (fitted) [bytes].
+        idle_rollout_bytes, rollout_phase_bytes: with an engine that generates samples on the same GPU [bytes].
     Returns:
         [bytes]
 
-    >>> training_needed_bytes(30.0, 1.0)
-    31.0
+    >>> training_needed_bytes(30.0, 1.0, 0.0, 0.0), training_needed_bytes(30.0, 1.0, 8.0, 20.0)
+    (31.0, 39.0)
 
     Source: PyTorch documentation, CUDA semantics: cached blocks are freed before an allocation fails.
     """
-    return training_peak_bytes + training_context_bytes
+    return max(training_peak_bytes + idle_rollout_bytes, rollout_phase_bytes) + training_context_bytes
 
 
 def training_headroom_bytes(device_memory_bytes: float, training_needed_bytes: float) -> float:

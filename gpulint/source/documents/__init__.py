@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.report.location import Location
-from gpulint.source.documents import places
+from gpulint.source import recipes
+from gpulint.source.documents import places, programs
 from gpulint.source.documents.document import Beside, Document, Path
 from gpulint.source.documents.nodes import (
     TEMPLATE,
@@ -44,11 +45,11 @@ SUFFIXES = {
     "json": "json",
     "toml": "toml",
     "pbtxt": "pbtxt",
-    **dict.fromkeys(("tf", "tfvars"), "hcl"),
+    **dict.fromkeys(("tf", "tfvars", "nomad", "hcl"), "hcl"),
 }
 TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Suffixes of templates. A template that parses as its target format is read."""
-_TEXTS = frozenset({"shell", "template"})
+_TEXTS = frozenset({"shell", "template", programs.PYTHON})
 """Formats whose document is one text, in which a `#` can start a comment."""
 _MOSTLY_DATA = frozenset({"json", "toml"})
 """Formats of which large files seldom are specs."""
@@ -107,6 +108,8 @@ def _report_all(text: str, format: str) -> bool:
 
 def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loaded:
     """Read one file. Every fault in it becomes a problem or a skip of the result."""
+    if program := programs.find_format(path):
+        return _load_program(path, content, program)
     if len(content) > FILE_BYTES_MAX:
         return Loaded(skips=(Skipped(f"larger than {FILE_BYTES_MAX // 1_000_000} MB", "limit"),))
     try:
@@ -131,6 +134,21 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
         skips=tuple(dict.fromkeys(loading.skips)),
         comments=read_comments(text, loading.documents) if "gpulint" in text else (),
     )
+
+
+def _load_program(path: str, content: bytes, format: str) -> Loaded:
+    """Read a program. What is wrong with it is no problem of a deployment."""
+    try:
+        text = _decode(content) if len(content) <= FILE_BYTES_MAX else "\0"
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text or re.search(_TOO_MANY_DIGITS, text):
+        return Loaded(skips=(Skipped("a program that gpulint does not read", "language"),))
+    document = programs.read(path, text, format)
+    if isinstance(document, Skipped):
+        return Loaded(skips=(document,))
+    document.beside, document.until = Beside((document,)), len(text)
+    return Loaded((document,), comments=read_comments(text, [document]) if "gpulint" in text else ())
 
 
 def find_chunk(text: str, offset: int) -> tuple[int, int]:
@@ -190,6 +208,16 @@ def is_read(name: str) -> bool:
     return bool(find_format(name))
 
 
+def is_program(name: str) -> bool:
+    """True if a file of that name is a program, which is read where a command starts it or where it states hardware."""
+    return bool(programs.find_format(name))
+
+
+def list_mentioned(content: bytes) -> Iterator[str]:
+    """Yield the base names of the programs that a file names."""
+    return programs.list_mentioned(content)
+
+
 def find_format(name: str) -> str:
     """Return the format of a file name, whatever the case of its suffix; empty if it has none.
 
@@ -198,6 +226,8 @@ def find_format(name: str) -> str:
     last = name.rpartition("/")[2]
     if last in NAMES:
         return NAMES[last]
+    if recipes.find_dialect(last):
+        return "shell"
     stem, dot, suffix = last.rpartition(".")
     suffix = suffix.lower()
     if suffix in TEMPLATES and dot:

@@ -162,7 +162,7 @@ class Document:
 
     def _span(self, node: Node, start: int, end: int) -> tuple[int, int]:
         source = node.target or node
-        if self.format == "shell":
+        if self.format in ("shell", "python"):
             return start, end
         if id(source) not in self._pieces:
             from gpulint.source.documents import spans

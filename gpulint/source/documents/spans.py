@@ -65,7 +65,7 @@ def _source(text: str, node: Node, format: str) -> Iterator[_Piece]:
         return _split_block(text, node)
     if format == "toml" and node.style:
         return _toml_pieces(text, node)
-    if format == "json" and node.style:
+    if format in ("json", "notebook") and node.style:
         return _split_flow(text, node.start + 1, node.end - 1, _JSON_STRING)
     if node.style:
         return _split_flow(text, node.start + 1, node.end - 1, _DOUBLE if node.style == '"' else _SINGLE)

@@ -114,4 +114,4 @@ class GitTree(Tree):
 
 def _is_readable(path: str) -> bool:
     name = PurePosixPath(path)
-    return documents.is_read(name.name) or not name.suffix
+    return documents.is_read(name.name) or documents.is_program(name.name) or not name.suffix

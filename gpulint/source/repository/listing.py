@@ -87,7 +87,7 @@ class Listing:
                 self._links.append(place)
             elif entry.kind == "submodule":
                 self._found[place] = Listed(place, SUBMODULE, "submodule")
-            elif documents.is_read(entry.name) or is_script(self._snapshot, place):
+            elif _is_file_read(entry.name) or is_script(self._snapshot, place):
                 self._found[place] = Listed(place)
 
     def _exclude(self, place: str, entry: Entry) -> None:
@@ -169,8 +169,12 @@ def _may_be_read(entry: Entry) -> bool:
     if entry.kind == "folder":
         return entry.name != GIT
     return entry.kind in ("link", "submodule") or (
-        entry.kind == "file" and (documents.is_read(entry.name) or not has_suffix(entry.name))
+        entry.kind == "file" and (_is_file_read(entry.name) or not has_suffix(entry.name))
     )
+
+
+def _is_file_read(name: str) -> bool:
+    return documents.is_read(name) or documents.is_program(name)
 
 
 def _ignores(patterns: tuple[IgnoreFile, ...], place: str, entry: Entry) -> bool:

@@ -56,6 +56,10 @@ class Snapshot(abc.ABC):
     def holds_tracked(self, path: str) -> bool:
         """Return whether git tracks a path from the root, or a file below it, although it is ignored."""
 
+    def may_hold_name(self, name: str) -> bool:
+        """Return False if no file of the repository has that name, where this is known without a walk."""
+        return True
+
     @abc.abstractmethod
     def _find_kind(self, place: str) -> str: ...
 

@@ -39,6 +39,11 @@ class Tracked:
             self._paths = frozenset(_add_folders(list_paths(self._content)))
         return name in self._paths
 
+    def may_hold_name(self, name: str) -> bool:
+        """Return False if the index certainly lists no file of that name. Version 4 leaves out what paths have in common."""
+        is_plain = self._content[:4] == b"DIRC" and self._content[4:8] != b"\0\0\0\4"
+        return not is_plain or os.fsencode(name) in self._content
+
 
 def read(root: str, record: Callable[[str, OSError], None] = lambda place, error: None) -> Tracked:
     """Return what git tracks in the work tree at a root; nothing if no index can be read.

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.report.model import Skip
+from gpulint.source import documents
 from gpulint.source.repository import ignored, listing
 from gpulint.source.repository.joins import NOWHERE, Holding, Joins, Matching, Overlay, Scope, View
 from gpulint.source.repository.listing import NEVER_ENTERED, Listed, Listing
@@ -50,6 +51,8 @@ class Tree(abc.ABC):
         self._changes: dict[str, bytes] = {}
         self._joins = Joins(self._list_scope, self._read_unchanged)
         self._view: View = self._joins
+        self._programs: dict[Scope, dict[str, list[str]]] = {}
+        self._mentioned: dict[Scope, set[str]] = {}
 
     @abc.abstractmethod
     def writable(self, path: str) -> pathlib.Path | None:
@@ -62,6 +65,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
+        other._programs, other._mentioned = {}, {}
         return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -135,6 +139,27 @@ class Tree(abc.ABC):
         """Whether `read` would find a file or folder there."""
         return self._resolve_inside(self._base, path) is not None
 
+    def find_programs(self, name: str, near: str) -> Sequence[str]:
+        """The program files of that name among those that belong together with `near`, in sorted order."""
+        scope = self._find_whole(near)
+        if scope not in self._programs and not self.snapshot.may_hold_name(name):
+            return ()
+        if scope not in self._programs:
+            found: dict[str, list[str]] = {}
+            for listed in self._list([scope.folder]):
+                if not listed.why and documents.is_program(listed.place):
+                    found.setdefault(os.path.basename(listed.place), []).append(self._display(listed.place))
+            self._programs[scope] = found
+        return self._programs[scope].get(name, ())
+
+    def mentions_program(self, path: str) -> bool:
+        """Whether a file of the repository names a program, as one does that starts it."""
+        scope = self._find_whole(path)
+        if scope not in self._mentioned:
+            contents = (self._read_unchanged(other) or b"" for other in self._list_scope(scope))
+            self._mentioned[scope] = {name for content in contents for name in documents.list_mentioned(content)}
+        return os.path.basename(path) in self._mentioned[scope]
+
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in.
 
@@ -181,7 +206,8 @@ class Tree(abc.ABC):
     def _list_scope(self, scope: Scope) -> Iterator[str]:
         if not scope.deep:
             return map(self._display, self._list_folder(scope.folder))
-        return (self._display(listed.place) for listed in self._list([scope.folder]) if not listed.why)
+        listed = (found.place for found in self._list([scope.folder]) if not found.why)
+        return (self._display(place) for place in listed if not documents.is_program(place))
 
     def _list_folder(self, folder: str) -> Iterator[str]:
         """The files of one folder, without those below it."""
@@ -230,6 +256,8 @@ class Tree(abc.ABC):
             content = self.snapshot.content(place)
         except OSError as error:
             return self._skip(place, listing.explain(error), "unreadable")
+        if content is None and documents.is_program(place):
+            return self._skip(place, "a large program", "language")
         if content is None:
             return self._skip(place, f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file", "limit")
         return Source(self._display(place), content)

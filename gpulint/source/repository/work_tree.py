@@ -74,9 +74,16 @@ class DiskSnapshot(Snapshot):
 
     def holds_tracked(self, path: str) -> bool:
         """Return whether git's index lists a path, or a file below it."""
+        return self._read_index().holds(path)
+
+    def may_hold_name(self, name: str) -> bool:
+        """Return False if git's index lists no file of that name; a file that git does not track is found by its path only."""
+        return self._read_index().may_hold_name(name)
+
+    def _read_index(self) -> tracked.Tracked:
         if self._tracked is None:
             self._tracked = tracked.read(self.root, self.record)
-        return self._tracked.holds(path)
+        return self._tracked
 
     def _find_kind(self, place: str) -> str:
         try:

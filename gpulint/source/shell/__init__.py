@@ -9,11 +9,14 @@ from collections.abc import Callable, Mapping
 
 from gpulint.source import excess
 from gpulint.source.shell import limits
+from gpulint.source.shell.choices import Choice, Choices
 from gpulint.source.shell.command import HOLE, Command, Piece, Word
 from gpulint.source.shell.limits import is_readable, is_too_long
 
 __all__ = [
     "HOLE",
+    "Choice",
+    "Choices",
     "Command",
     "Piece",
     "Word",
@@ -28,19 +31,23 @@ Sourced = Callable[[str], tuple[str, str] | None]
 
 
 def read_commands(
-    script: str, variables: Mapping[str, str | None] | None = None, sourced: Sourced | None = None
+    script: str,
+    variables: Mapping[str, str | None] | None = None,
+    sourced: Sourced | None = None,
+    choices: Choices | None = None,
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; `variables` is the environment, None being set but unknowable.
 
     `sourced` gives the shown path and the text of a file that the script sources, None where the repository has none; a
-    path that starts with `./` is one from the folder of the script.
+    path that starts with `./` is one from the folder of the script. `choices` settles items of cases and loops, and gets
+    those that are open.
     """
     if not is_readable(script):
         excess.note(limits.find_excess(script))
         return ()
     from gpulint.source.shell import statements
 
-    return statements.read(script, {} if variables is None else variables, sourced)
+    return statements.read(script, {} if variables is None else variables, sourced, choices=choices)
 
 
 def find_excess(script: str) -> str:

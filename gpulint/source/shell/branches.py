@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import tree_sitter
 
 from gpulint.source.shell import conditions, variables
+from gpulint.source.shell.choices import Choice
 from gpulint.source.shell.command import Piece, Word
 from gpulint.source.shell.conditions import Verdict
 from gpulint.source.shell.interfaces import Reader
@@ -81,10 +82,14 @@ def walk_case(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
     word = reader.expansion.value(subject) if subject is not None and not node.has_error else None
     items = [child for child in node.named_children if child.type == "case_item"]
     text = word.text if word is not None else None
+    if (settled_item := _find_settled(reader, node)) is not None and settled_item < len(items):
+        reader.each(list(_item_body(items[settled_item])), where)
+        return
     taken = _find_taken(reader, items, text) if text is not None else None
     if text is not None and word is not None and taken is not None and not word.default:
         reader.each([child for item in items if item.id == taken for child in _item_body(item)], where)
         return
+    _note_case(reader, node, items)
     before = reader.variables.snapshot()
     touched: dict[str, list[variables.KnownValue]] = {}
     settled = None
@@ -99,6 +104,38 @@ def walk_case(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
         reader.variables.doubt(touched, before)
     elif settled is not None:
         reader.variables.restore(settled)
+
+
+def _find_settled(reader: Reader, node: tree_sitter.Node) -> int | None:
+    """Return the number of the item that is taken of a `case` or `for`; None if nothing settles it."""
+    choices = reader.run.choices
+    if choices is None or not choices.settled or reader.script.origin is not None:
+        return None
+    return choices.settled.get((reader.script.source, node.start_byte))
+
+
+def _may_note(reader: Reader) -> bool:
+    """Whether a choice here is one of the script: outside of loops over arguments, and of functions that nothing calls."""
+    return (
+        reader.run.choices is not None
+        and reader.script.origin is None
+        and not reader.run.loops
+        and not reader.expansion.once
+    )
+
+
+def _note_case(reader: Reader, node: tree_sitter.Node, items: Sequence[tree_sitter.Node]) -> None:
+    """Note a `case` of which several items set variables; those that give up stay out."""
+    if not _may_note(reader) or node.has_error:
+        return
+    labels, places = [], []
+    for item in items:
+        label = next(map(reader.script.text_of, item.children_by_field_name("value")), "").strip("\"'")
+        sets = next(iter(variables.read_assignment(item)), None) is not None
+        labels.append(label if sets and not _exits(reader, list(_item_body(item))) else "")
+        places.append(reader.script.place(*reader.script.span(item)))
+    if sum(map(bool, labels)) > 1 and reader.run.choices is not None:
+        reader.run.choices.add(Choice(reader.script.source, node.start_byte, tuple(labels), tuple(places)))
 
 
 def _find_taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
@@ -117,9 +154,22 @@ def walk_loop(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
     body = node.child_by_field_name("body")
     head = reader.script.text[reader.script.span(node)[0] : reader.script.span(body)[0]] if body is not None else ""
     items = _items(reader, node)
+    if items is not None and (settled := _find_settled(reader, node)) is not None:
+        _walk_items(reader, node, items[settled : settled + 1], where)
+        return
     if items is not None and len(items) < 2:
         _walk_items(reader, node, items, where)
         return
+    if items is not None and _may_note(reader) and reader.run.choices is not None:
+        labels = tuple(item.text or "" for item in items)
+        places = tuple((item.start, item.end) for item in items)
+        reader.run.choices.add(Choice(reader.script.source, node.start_byte, labels, places))
+    reader.run.loops += items is None
+    _walk_open_loop(reader, node, head, where)
+    reader.run.loops -= items is None
+
+
+def _walk_open_loop(reader: Reader, node: tree_sitter.Node, head: str, where: Context) -> None:
     before = reader.variables.snapshot()
     _forget_set_below(reader, node)
     reader.children(node, where._replace(conditional=True, certain=False))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import tree_sitter
 
 from gpulint.source.shell.budget import Budget
+from gpulint.source.shell.choices import Choices
 from gpulint.source.shell.command import Command
 from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import KnownValue, Variables
@@ -41,10 +42,11 @@ class Function(NamedTuple):
 class Run:
     """State shared by the readers of a script and of the files that it sources."""
 
-    def __init__(self, known: Variables, sourced: Sourced | None) -> None:
+    def __init__(self, known: Variables, sourced: Sourced | None, choices: Choices | None = None) -> None:
         self.variables = known
         self.sourced = sourced
         self.budget = Budget()
+        self.choices = choices
         self.commands: list[Command] = []
         self.functions: dict[str, Function | None] = {}
         self.called: set[str] = set()
@@ -54,6 +56,7 @@ class Run:
         self.opened = 0
         self.calls = 0
         self.lists = 0
+        self.loops = 0
         self.uncertain: dict[str, list[KnownValue]] = {}
         self.certain: dict[str, KnownValue] = {}
         self.returned = False

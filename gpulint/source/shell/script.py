@@ -18,6 +18,7 @@ from gpulint.source.shell.command import HOLE, Piece, Span, Word, slice_pieces
 
 _PLACEHOLDER = (
     r"\$\{[A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,8}\}"
+    r"|(?<![$\w{])\{[A-Z][A-Z0-9_]{1,80}\}(?!\})"
     r"|\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}"
     r"|(?<![<\w])<[A-Za-z][\w.:/|-]*(?:,? \(?[\w.,:/|-]+\)?){0,12}(?<! \d)>(?: \(e\.g\.[^()\n]{0,80}\))?"
 )

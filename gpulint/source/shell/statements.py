@@ -10,6 +10,7 @@ import tree_sitter
 from gpulint.source import excess
 from gpulint.source.shell import branches, builtins, conditions, functions, variables
 from gpulint.source.shell import script as shell_script
+from gpulint.source.shell.choices import Choices
 from gpulint.source.shell.command import Command, ShellLimitError, Word
 from gpulint.source.shell.expansion import Expansion
 from gpulint.source.shell.run import Context, Run, Sourced
@@ -19,6 +20,8 @@ from gpulint.source.shell.variables import Variables, list_exported
 DEPTH_MAX = 100
 EXPANDS = "a script expands to more than gpulint follows"
 
+_STARTS = re.compile(r"(?:\$\(|`)\s*(?:sudo\s+)?(?:docker|podman|nerdctl|sbatch|qsub|srun)\s")
+"""Substitutions whose command starts something that goes on when it has printed its id."""
 _CONTINUED = re.compile(r"(?:\\\r?\n)+")
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
 _STATEMENTS = frozenset(
@@ -41,10 +44,11 @@ def read(
     sourced: Sourced | None = None,
     origin: Word | None = None,
     exported: Mapping[str, Word] | None = None,
+    choices: Choices | None = None,
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; none where they expand to too much."""
     try:
-        return _read(text, environment, sourced, origin, exported)
+        return _read(text, environment, sourced, origin, exported, choices)
     except ShellLimitError:
         return ()
 
@@ -64,9 +68,10 @@ def _read(
     sourced: Sourced | None,
     origin: Word | None,
     exported: Mapping[str, Word] | None,
+    choices: Choices | None = None,
 ) -> tuple[Command, ...]:
     script = shell_script.parse(text, origin.source if origin is not None else "", origin=origin)
-    run = Run(Variables(environment, script.tree), sourced)
+    run = Run(Variables(environment, script.tree), sourced, choices)
     for name, word in (exported or {}).items():
         run.variables.assign(name, word)
         run.variables.export(name)
@@ -209,7 +214,8 @@ class ScriptReader:
         first = len(self.run.commands)
         self._command(body, where._replace(broken=where.broken or node.has_error), more, redirects)
         for redirect in redirects:
-            self.walk(redirect, where)
+            joined = redirect.child_by_field_name("right") is not None
+            self.walk(redirect, where._replace(certain=False) if joined else where)
             if any(child.type == "pipeline" for child in redirect.named_children):
                 self._feed_pipe(first)
 
@@ -232,6 +238,7 @@ class ScriptReader:
             return
         if function is not None:
             self.run.called.add(name or "")
+            return
         if name == "eval" and builtins.apply_eval(self, words[1:], where):
             return
         self._emit(words, assignments, where, self._here([*node.named_children, *redirects]))
@@ -287,13 +294,23 @@ class ScriptReader:
 
     # ---- assignments
 
+    def _walk_started(self, node: tree_sitter.Node, where: Context) -> None:
+        """`ID=$(docker run …)`: what an assignment starts besides what it prints."""
+        if _STARTS.search(self.script.text_of(node)) is None:
+            return
+        for child in variables.extend_path(node, "command_substitution"):
+            if _STARTS.match(self.script.text_of(child)):
+                self._walk_subshell(child, where._replace(depth=where.depth + 1))
+
     def _plain_assignment(self, node: tree_sitter.Node, where: Context) -> None:
+        self._walk_started(node, where)
         name, word = self._assignment(node, where)
         self.set(node, name, word, where)
         self._emit((), ((name, word),), where)
 
     def _declaration(self, node: tree_sitter.Node, where: Context) -> None:
         """`export A=1 B=$A`: bash expands every word before it sets any."""
+        self._walk_started(node, where)
         keyword = self.script.text_of(node.children[0])
         given = [child for child in node.named_children if child.type == "variable_assignment"]
         bare = [self.script.text_of(child) for child in node.named_children if child.type == "variable_name"]

@@ -34,6 +34,8 @@ SIDES = frozenset({"limits", "requests"})
 LEAST = frozenset({"minReplicas", "min_replicas"})
 MOST = frozenset({"maxReplicas", "max_replicas"})
 REFERENCE = re.compile(r"\$|\{\{")
+PROGRAMS = frozenset({"python", "notebook"})
+"""Formats of documents that a command starts; the command only names them."""
 NAMED_FILE = re.compile(r"\.(?:ya?ml|json|toml)[\"']?$")
 """A place that names the file which supplies the value."""
 
@@ -81,6 +83,7 @@ def add_shared_counts(role: Role, values: Mapping[str, Value]) -> Mapping[str, V
         if other not in values
         for origin in field.origins
         if (origin.path, origin.span) in places
+        and not isinstance(field.value, bool)
         and field.value == role.value(places[origin.path, origin.span])
         and origin.document is role.anchor.document
     }
@@ -168,6 +171,7 @@ def _locate_all(origins: Iterable[Origin]) -> list[ExactLocation]:
     """
     stating = [origin for origin in dict.fromkeys(origins) if not REFERENCE.search(origin.text())]
     stating = [origin for origin in stating if not NAMED_FILE.search(origin.text())] or stating
+    stating = [origin for origin in stating if origin.document.format in PROGRAMS] or stating
     first = stating[0].document.path if stating else ""
     elsewhere = {origin.document.path for origin in stating}
     if len(elsewhere) > 1:

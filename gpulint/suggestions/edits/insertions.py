@@ -109,13 +109,16 @@ def _add_limit(role: Role, value: Value) -> Sequence[Edit] | None:
 
 # ---- keys of a trainer's configuration file
 
+OWN = "own"
+"""The format of a repository's own settings in the table of keys."""
+
 
 def insert_key(role: Role, name: str, value: str) -> Edit | None:
     """Return the edit that adds the key next to a known one of the same mapping;
 
     None if that is not certain.
     """
-    rows = tables.rows("setting_keys")
+    rows = [row for row in tables.rows("setting_keys") if row["format"] != OWN]  # an own program may not know the key
     declared = [(row["format"], at) for row in rows for at in _locate_keys(role, row)]
     counts = {format: sum(format == row_format for row_format, _ in declared) for format, _ in declared}
     formats = {format for format, count in counts.items() if count == max(counts.values())}

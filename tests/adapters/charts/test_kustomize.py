@@ -150,3 +150,72 @@ def test_layouts_and_sharing_of_cards_are_known(text: str, kind: str) -> None:
 )
 def test_other_sharing_and_flags_are_not(text: str) -> None:
     assert claimed(text, "config.yaml") == ""
+
+
+SERVED = DEPLOYMENT.replace("--model=Qwen/Qwen3-8B", "--model=$(MODEL)").replace(
+    "          resources:", "          envFrom: [{configMapRef: {name: model}}]\n          resources:"
+)
+BASE = "resources: [deployment.yaml]\nconfigMapGenerator: [{name: model, literals: [MODEL=Qwen/Qwen3-8B]}]\n"
+OVERLAY = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../base]\n"
+FILES = {"base/kustomization.yaml": BASE, "base/deployment.yaml": SERVED}
+
+
+def built(overlay: str, files: dict[str, str] | None = None) -> list[tuple[str, str]]:
+    """The checkpoint and GPUs of the workloads that an overlay changes."""
+    held = {name: text.encode() for name, text in {**FILES, **(files or {})}.items()}
+    found = samples.report(OVERLAY + overlay, path="prod/kustomization.yaml", files=held)
+    return [(role.architecture, role.accelerator) for role in samples.roles(found)]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "workloads"),
+    [
+        (
+            "configMapGenerator: [{name: model, behavior: merge, literals: [MODEL=Qwen/Qwen3-32B]}]\n",
+            ("Qwen/Qwen3-32B", "1"),
+        ),
+        ("patches: [{path: patch.yaml}]\n", ("Qwen/Qwen3-8B", "2")),
+        ("patchesStrategicMerge: [patch.yaml]\n", ("Qwen/Qwen3-8B", "2")),
+        ("components: [../gpus]\n", ("Qwen/Qwen3-8B", "2")),
+        (
+            "patches:\n  - target: {kind: Deployment}\n    patch: |\n      - op: replace\n"
+            "        path: /spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu\n        value: 4\n",
+            ("Qwen/Qwen3-8B", "4"),
+        ),
+        (
+            "patches:\n  - target: {kind: Deployment, name: chat}\n    patch: |\n      - op: add\n"
+            "        path: /spec/template/spec/containers/0/args/-\n        value: --max-model-len=1024\n",
+            ("Qwen/Qwen3-8B", "1"),
+        ),
+    ],
+)
+def test_an_overlay_that_changes_a_workload_is_one_of_its_own(overlay: str, workloads: tuple[str, str]) -> None:
+    files = {"prod/patch.yaml": PATCH, "gpus/patch.yaml": PATCH}
+    files["gpus/kustomization.yaml"] = "kind: Component\npatches: [{path: patch.yaml}]\n"
+    ((checkpoint, accelerator),) = built(overlay, files)
+    assert (checkpoint, accelerator.partition(" ")[0]) == workloads
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        "",
+        "namePrefix: prod-\n",
+        "images: [{name: vllm/vllm-openai, newName: mirror/vllm-openai}]\n",
+        "patches:\n  - target: {kind: Service}\n    patch: |\n      - {op: replace, path: /spec/type, value: NodePort}\n",
+        "patches:\n  - target: {kind: Deployment}\n    patch: |\n      - {op: replace, path: /no/such, value: 1}\n",
+        "patches: [{path: missing.yaml}]\n",
+        "configMapGenerator: [{name: other, literals: [MODEL=Qwen/Qwen3-32B]}]\n",
+    ],
+)
+def test_an_overlay_that_changes_nothing_of_what_runs_adds_no_workload(overlay: str) -> None:
+    assert built(overlay) == []
+
+
+def test_a_kustomization_of_itself_ends() -> None:
+    assert (
+        built(
+            "components: [.]\npatches: [{path: patch.yaml}]\n", {"base/kustomization.yaml": "resources: [../prod, .]\n"}
+        )
+        == []
+    )

@@ -181,7 +181,10 @@ def test_with_two_groups_of_gpus_which_one_runs_it_is_not_known() -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        pytest.param(CONFIG.replace("ray.serve.llm:build_openai_app", "serve:app"), id="a program of one's own"),
+        pytest.param(
+            CONFIG.replace("ray.serve.llm:build_openai_app", "serve:app").replace("model_loading_config", "model"),
+            id="a program of one's own",
+        ),
         pytest.param(
             CONFIG.replace("model_loading_config:", "llm_engine: other\n      model_loading_config:"),
             id="another engine",

@@ -45,6 +45,13 @@ TORCHTUNE = (
 )
 NEMO = "trainer: {devices: 8, num_nodes: 4, precision: bf16}\nexp_manager: {}\n"
 NEOX = "num_layers: 12\nhidden_size: 768\nnum_attention_heads: 12\n"
+NANOTRON = (
+    "model:\n  dtype: bfloat16\n  model_config: {is_llama_config: true, hidden_size: 64, intermediate_size: 256,"
+    " num_attention_heads: 4, num_key_value_heads: 2, num_hidden_layers: 2, vocab_size: 128, tie_word_embeddings: false}\n"
+    "optimizer: {accumulate_grad_in_fp32: true, zero_stage: 1, optimizer_factory: {name: adamW}}\n"
+    "parallelism: {dp: 4, pp: 1, tp: 2, recompute_layer: true}\n"
+    "tokens: {micro_batch_size: 2, sequence_length: 4096, batch_accumulation_per_replica: 4}\n"
+)
 MPT = "name: mpt_causal_lm, d_model: 768, n_heads: 12, n_layers: 12"
 FOUNDRY = f"max_seq_len: 2048\nmodel: {{{MPT}}}\ntrain_loader: {{}}\noptimizer: {{name: decoupled_adamw}}\n"
 LITGPT = "checkpoint_dir: checkpoints/meta-llama/Llama-2-7b-hf\ndata: {class_path: litgpt.data.Alpaca}\n"
@@ -209,7 +216,37 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
     "gpt-neox: no pipeline": (
         "a.yml",
         f"{NEOX}pipe_parallel_size: 0\nmodel_parallel_size: 1\nzero_optimization: {{stage: 1}}\nfp16: {{enabled: true}}\n",
-        {"pipeline_parallel": 0, "zero_stage": 1, "sharding": "deepspeed", "training_dtype": "float16"},
+        {"pipeline_parallel": 1, "zero_stage": 1, "sharding": "deepspeed", "training_dtype": "float16"},
+    ),
+    "nanotron: a Llama": (
+        "a.yaml",
+        NANOTRON,
+        {
+            "micro_batch_size": 2,
+            "gradient_accumulation_steps": 4,
+            "sequence_length": 4096,
+            "gpus_per_replica": 8,
+            "tensor_parallel": 2,
+            "sharding": "deepspeed",
+            "zero_stage": 1,
+            "parameter_dtype": "bfloat16",
+            "gradient_dtype": "float32",
+            "master_weights": True,
+            "activation_checkpointing": "full",
+            "optimizer": "adamw",
+            "network": "family=llama layers=2 hidden=64 intermediate=256 heads=4 kv_heads=2 head_dim=16 vocab=128 "
+            "gated=True tied=False qkv_bias=False out_bias=False mlp_bias=False norm_vectors=1",
+        },
+    ),
+    "nanotron: experts are not counted": (
+        "a.yaml",
+        NANOTRON.replace("is_llama_config: true", "is_qwen2_config: true, moe_config: {num_experts: 8}"),
+        {"network": None, "checkpoint": None, "micro_batch_size": 2},
+    ),
+    "torchtune: states in host memory": (
+        "a.yaml",
+        f"{TORCHTUNE}batch_size: 1\nfsdp_cpu_offload: true\n",
+        {"parameter_offload": True, "optimizer_offload": True},
     ),
     "gpt-neox: identity": (
         "a.yml",

@@ -424,9 +424,9 @@ def test_values_of_other_arguments_do_not(script: str) -> None:
     "command",
     [
         "pretrain_gpt.py --tensor-model-parallel-size 1 --num-layers 70 --bf16",
-        "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-72B-Instruct trainer.nnodes=4",
+        "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-0.5B-Instruct trainer.nnodes=4",
         "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --bf16 --max_length 30000",
-        "tune run --nproc_per_node 1 lora_finetune_distributed --config llama3_1/70B_lora",
+        "tune run --nproc_per_node 1 lora_finetune_distributed --config llama3_2/1B_lora",
     ],
 )
 def test_a_valid_training_command_has_no_finding(command: str) -> None:
@@ -459,7 +459,7 @@ def test_every_trainer_names_itself_as_its_module() -> None:
 
 KINDS = {
     *("int", "from-zero", "minutes", "text", "dtype", "file", "switch", "boolean"),
-    *("unsettles", "optimizer", "sharding", "letters"),
+    *("unsettles", "optimizer", "sharding", "letters", "number"),
 }
 
 
@@ -499,15 +499,16 @@ def test_explanations_have_a_category(unknown: Unknown) -> None:
         ("python -m trl.scripts.sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
         (
             "trl dpo --model_name_or_path a/b --dataset_name c/d",
-            "unknown: the losses of preference training are not modelled",
+            "plain",
         ),
         (
             "python trl/scripts/grpo.py --model_name_or_path a/b",
-            "unknown: the losses of preference training are not modelled",
+            "plain",
         ),
+        ("trl reward --model_name_or_path a/b --dataset_name c/d", "score"),
     ],
 )
-def test_the_loss_of_trl_is_known_up_to_its_release_where_no_preferences_are_trained(command: str, kernel: str) -> None:
+def test_the_loss_of_trl_is_known_up_to_its_release(command: str, kernel: str) -> None:
     assert values(command, "loss_kernel") == [kernel]
 
 
@@ -515,7 +516,7 @@ def test_the_loss_of_trl_is_known_up_to_its_release_where_no_preferences_are_tra
     ("more", "length"),
     [
         ("--max_prompt_length 512 --max_completion_length 2048", [2560]),
-        ("--max_completion_length 2048", [None]),
+        ("--max_completion_length 2048", [2048]),  # a prompt of any length precedes it
         ("--max_length 1024 --max_prompt_length 512 --max_completion_length 2048", [1024]),
     ],
 )
@@ -524,6 +525,44 @@ def test_the_length_of_reinforcement_learning_is_that_of_prompt_and_completion(
 ) -> None:
     script = f"grpo_train.py --model_name_or_path a/b --dataset_name trl-lib/tldr --logging_steps 25 {more}"
     assert values(script, "sequence_length") == length
+
+
+VERL = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=a/b trainer.n_gpus_per_node=8"
+OPENRLHF = "python3 -m openrlhf.cli.train_ppo_ray --pretrain a/b --actor_num_gpus_per_node 8 --vllm_num_engines 4"
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "expected"),
+    [
+        (VERL, ("training_method", "critic_placement", "kl_coefficient"), ["ppo", "gpu", 0.0]),
+        (f"{VERL} critic.model.fsdp_config.optimizer_offload=True", ("critic_placement",), ["parked"]),
+        (f"{VERL} algorithm.adv_estimator=grpo", ("training_method", "critic_placement"), ["grpo", None]),
+        (f"{VERL} --config-name=ppo_megatron_trainer", ("sharding",), ["distributed-optimizer"]),
+        (f"{VERL} actor_rollout_ref.actor.fsdp_config.param_offload=True", ("weights_parked",), [True]),
+        (f"{VERL} actor_rollout_ref.actor.use_dynamic_bsz=True", ("micro_batch_tokens",), [16_384]),
+        (f"{VERL} actor_rollout_ref.actor.ppo_micro_batch_size=64 trainer.nnodes=2", ("micro_batch_size",), [4]),
+        (OPENRLHF, ("training_method", "critic_placement", "reference_placement"), ["ppo", "elsewhere", "elsewhere"]),
+        (f"{OPENRLHF} --colocate_all_models", ("critic_placement", "rollout_mode"), ["gpu", "colocate"]),
+        (f"{OPENRLHF} --advantage_estimator group_norm", ("training_method", "critic_placement"), ["grpo", None]),
+        ("deepspeed --module openrlhf.cli.train_dpo --pretrain a/b", ("training_method",), ["dpo"]),
+        (
+            "swift rlhf --rlhf_type grpo --model a/b --sleep_level 1",
+            ("training_method", "rollout_sleeps"),
+            ["grpo", True],
+        ),
+        ("swift rlhf --model a/b", ("training_method", "kl_coefficient"), ["dpo", 0.1]),
+        (
+            "llamafactory-cli train --stage dpo --pref_loss simpo --model_name_or_path a/b",
+            ("training_method",),
+            ["simpo"],
+        ),
+        ("python run_grpo.py policy.model_name=a/b", ("training_method",), ["grpo"]),
+    ],
+)
+def test_reinforcement_learning_states_what_is_beside_its_model(
+    command: str, names: tuple[str, ...], expected: list[object]
+) -> None:
+    assert values(command.replace("deepspeed --module", "python -m"), *names) == expected
 
 
 MEGATRON = "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --micro-batch-size 1 --bf16"

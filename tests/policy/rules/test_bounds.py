@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
+import samples
 
 from gpulint.catalog import architecture, tables
+from gpulint.catalog.architecture import typical
 from gpulint.facts import decisions, resolver
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
@@ -232,3 +234,39 @@ def test_a_rule_that_fires_on_every_product_is_certain() -> None:
 
 def test_choices_that_the_catalog_does_not_list_are_no_decision() -> None:
     assert bounds.find_bounds(choose("meta-llama/Llama-3.1-8B", "a100-sxm4-40gb", "gold")) is None
+
+
+def test_a_network_of_known_size_has_the_typical_shape_of_it() -> None:
+    # Llama 3 8B: 32 layers of 4,096 with a vocabulary of 128,256 (config.json); the scan must find it from the count alone
+    shape = typical.build_typical(8.03e9)
+    assert shape is not None
+    assert (shape.layers, shape.hidden, shape.intermediate) == (32, 4096, 14336)
+    assert typical.build_typical(5e5) is None
+
+
+CAPPED = """
+# gpulint: accelerator=h100-sxm-80gb gpus=1
+base_model: Qwen/Qwen2.5-14B-Instruct
+adapter: lora
+lora_r: 16
+lora_target_linear: true
+sequence_len: 65536
+sample_packing: {packed}
+micro_batch_size: 1
+bf16: true
+gradient_checkpointing: true
+optimizer: adamw_torch
+datasets: [{{path: acme/data, type: alpaca}}]
+"""
+
+
+def test_no_error_rests_on_the_cap_of_samples_that_are_not_packed() -> None:
+    # 14.8 billion parameters take 27.5 GiB; 65,536 tokens add more than 90 GiB of logits, 2,048 tokens less than 8 GiB
+    packed = samples.report(CAPPED.format(packed="true"), path="lora.yaml")
+    assert samples.severities(packed)["training-does-not-fit"] is Severity.ERROR
+    unpacked = samples.report(CAPPED.format(packed="false"), path="lora.yaml")
+    (finding,) = (one for one in unpacked.findings if one.rule == "training-does-not-fit")
+    (role,) = samples.roles(unpacked)
+    assert finding.severity < Severity.ERROR
+    assert "with samples of 65,536 tokens" in finding.message
+    assert role.verdict.startswith("depends on sample length: fits up to ")

@@ -379,6 +379,15 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
     "loaded_excess": {"lora_rank": 8, "lora_targets": "qv"},
     "realised_ratio": {},
     "adapted_experts": {"checkpoint": MIXTRAL, "lora_rank": 8, "lora_targets": "qvgud"},
+    "critic_gradient_bytes": {"training_method": "ppo", "critic_placement": "gpu"},
+    "unlisted_reward_size": {"training_method": "ppo", "reward_checkpoint": "models/judgement-of-answers"},
+    "rollout_realised": {
+        "training_method": "grpo",
+        "rollout_engine": "vllm",
+        "rollout_mode": "colocate",
+        "rollout_share": 0.5,
+    },
+    "scoring_bytes_per_logit": {"training_method": "grpo", "log_prob_micro_batch_size": 64},
 }
 """Each fitted term of training, and a role in which it matters."""
 

@@ -16,10 +16,11 @@ from gpulint.workload import Workload
 MENTIONS = ("=", "{")
 TRIGGERS = ()
 READS = ("hcl",)
+CLAIMS = ("shape",)
 
 
 def claims(document: Document) -> Claim:
-    return Claim.EXACT.where(document.format == "hcl")
+    return Claim.SHAPE.where(document.format == "hcl")
 
 
 def kind(document: Document) -> str:

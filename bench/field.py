@@ -1,0 +1,171 @@
+"""Whether answers are right on repositories that nobody had opened: workloads that were read by eye before gpulint read them.
+
+    python bench/field.py FOLDER [--sample bench/field/platforms.tsv ...] [--list]
+
+FOLDER holds one folder `owner+name` for each repository of the samples, at the commit of its rows. The columns:
+
+- program: the engine or trainer, or that the program is the repository's own
+- checkpoint: the last part of its id
+- GPUs: of one replica or run
+- verdict: right if it is of the same kind as the reader's (fits, fails, depends, needs, open); bounded if it names what it
+  depends on, or what it needs, where the reader had a verdict, or the reverse; wrong if one fits and the other fails
+
+Everything else counts as missed: a workload that is not found, a verdict that is not evaluated. `-` and `?` are not asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import gpulint
+from gpulint.report import verdicts
+from gpulint.report.model import RoleSummary, WorkloadSummary
+
+SAMPLES = ("platforms.tsv", "training.tsv")
+READ = {
+    **dict.fromkeys(("fits", "likely-fits"), verdicts.FIT),
+    **dict.fromkeys(("not", "likely-not"), verdicts.FAIL),
+    **dict.fromkeys(("depends", "needs"), verdicts.DEPEND),
+    "open": verdicts.UNKNOWN,
+}
+LINES = 40
+"""How far from the row's line a workload of the same file may be anchored."""
+SPELLINGS = {
+    "tei": "text-embeddings-inference",
+    "accelerate": "transformers",
+    "hf_trainer": "transformers",
+    "megatron-core": "megatron-lm",
+}
+
+
+class Score(NamedTuple):
+    """How one column of a row compares: right, bounded, wrong or missed, with what we say and what the reader said."""
+
+    column: str
+    result: str
+    ours: str
+    theirs: str
+
+
+def main() -> None:
+    """Print each column's ratios over all rows that ask for it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--sample", nargs="+", type=Path, default=[Path(__file__).parent / "field" / name for name in SAMPLES]
+    )
+    parser.add_argument("--list", action="store_true", help="print every row that is not right")
+    options = parser.parse_args()
+    for sample in options.sample:
+        with sample.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t"))
+        counts: Counter[tuple[str, str]] = Counter()
+        for row, scores in score_rows(rows, options.folder):
+            for score in scores:
+                counts[score.column, score.result] += 1
+                if options.list and score.result != "right":
+                    place = f"{row['repo']}/{row['path']}:{row['line']}"
+                    print(f"{score.result} {score.column}: {place}\n    ours {score.ours!r}, read {score.theirs!r}")
+        print(f"{sample.name}: {len(rows)} workloads of {len({row['repo'] for row in rows})} repositories")
+        for column in ("program", "checkpoint", "GPUs", "verdict"):
+            asked = sum(number for (name, _), number in counts.items() if name == column)
+            parts = (f"{counts[column, result]} {result}" for result in ("right", "bounded", "wrong", "missed"))
+            print(f"  {column}: {', '.join(parts)} of {asked}")
+
+
+def score_rows(rows: Sequence[dict[str, str]], folder: Path) -> Iterator[tuple[dict[str, str], list[Score]]]:
+    """Yield each row with the scores of its columns; each repository is checked once, as a whole."""
+    for repository in dict.fromkeys(row["repo"] for row in rows):
+        root = folder / repository.replace("/", "+")
+        workloads = list(gpulint.check(root).workloads) if root.is_dir() else []
+        for row in rows:
+            if row["repo"] == repository:
+                yield row, score_row(row, _find_workload(row, workloads, root))
+
+
+def score_row(row: dict[str, str], found: WorkloadSummary | None) -> list[Score]:
+    """Return the scores of the columns that a row asks for."""
+    role = _choose_role(found)
+    scores = [_score_verdict(row, found), _compare("program", _name_program(role), row["program"], _matches_program)]
+    if row["checkpoint"].strip() not in ("", "-") and not row["checkpoint"].startswith("?"):
+        scores.append(_compare("checkpoint", role.architecture if role else "", row["checkpoint"], _matches_checkpoint))
+    if row["gpus"].strip().isdigit():
+        scores.append(
+            _compare("GPUs", role.accelerator.partition(" ×")[0] if role else "", row["gpus"].strip(), str.__eq__)
+        )
+    return scores
+
+
+def _choose_role(found: WorkloadSummary | None) -> RoleSummary | None:
+    """Return the role that decides a workload: the first that takes a GPU."""
+    roles = found.roles if found else ()
+    return next((role for role in roles if verdicts.sort_verdict(role.verdict)), roles[0] if roles else None)
+
+
+def _find_workload(row: dict[str, str], workloads: Sequence[WorkloadSummary], root: Path) -> WorkloadSummary | None:
+    """Return the workload of the row's file that is anchored nearest to its line; the only one of a file wherever it is."""
+    same = [workload for workload in workloads if Path(workload.location.path).as_posix().endswith(f"/{row['path']}")]
+    line = int(re.match(r"\d+", row["line"] or "1")[0]) if re.match(r"\d+", row["line"] or "1") else 1
+    near = sorted(same, key=lambda workload: abs(workload.location.line - line))
+    if len(same) == 1 or (near and abs(near[0].location.line - line) <= LINES):
+        return near[0]
+    return None
+
+
+def _name_program(role: RoleSummary | None) -> str:
+    if role is None:
+        return ""
+    program = next((str(fact.value) for fact in role.facts if fact.name == "program"), "")
+    return role.engine or program or "own"
+
+
+def _matches_program(ours: str, theirs: str) -> bool:
+    """Whether a program is the reader's: an engine or trainer that the reader names too, or one of the repository's own.
+
+    Transformers stands for the libraries that extend its Trainer.
+    """
+    named = theirs.lower()
+    if ours == "transformers" and re.search(r"trl|peft|accelerate|deepspeed|unsloth", named):
+        return True
+    if ours == "own" or "." in ours:
+        return named.startswith(("own", "?"))
+    spelled = SPELLINGS.get(ours, ours)
+    return bool(re.search(rf"(?<![a-z]){re.escape(spelled.lower())}", named))
+
+
+def _matches_checkpoint(ours: str, theirs: str) -> bool:
+    """Whether the last parts of two references are the same, whatever their case."""
+    last = ours.partition(" (")[0].rstrip("/").rsplit("/", 1)[-1].lower()
+    return bool(last) and last in re.split(r"[\s,;()]+|/", theirs.lower())
+
+
+def _compare(column: str, ours: str, theirs: str, matches: object) -> Score:
+    if not ours or ours.startswith("?"):
+        return Score(column, "missed", ours, theirs)
+    return Score(column, "right" if matches(ours, theirs) else "wrong", ours, theirs)  # type: ignore[operator]
+
+
+def _score_verdict(row: dict[str, str], found: WorkloadSummary | None) -> Score:
+    theirs = READ[row["verdict"]]
+    shown = f"{row['verdict']} {row['need_low_gib']} to {row['need_high_gib']} GiB"
+    if found is None:
+        return Score("verdict", "right" if theirs == verdicts.UNKNOWN else "missed", "no workload", shown)
+    ours = verdicts.find_outcome(found) or verdicts.FIT
+    said = "; ".join(role.verdict for role in found.roles)
+    if ours == theirs:
+        result = "right"
+    elif ours == verdicts.UNKNOWN:
+        result = "missed"
+    else:
+        result = "wrong" if {ours, theirs} == {verdicts.FIT, verdicts.FAIL} else "bounded"
+    return Score("verdict", result, said, shown)
+
+
+if __name__ == "__main__":
+    main()

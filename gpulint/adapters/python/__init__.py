@@ -1,0 +1,124 @@
+"""Python programs: scripts and notebooks that state hardware, or start an engine or a trainer, where no other file starts them.
+
+A program is read and never run. Where a manifest, a job or a script starts it, its settings belong to that workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint import engines
+from gpulint.adapters.claim import Claim
+from gpulint.adapters.programs import file_stem
+from gpulint.adapters.python import hardware, reading, sagemaker, training
+from gpulint.adapters.python.hardware import Placement
+from gpulint.adapters.python.words import Reader
+from gpulint.engines import Reading
+from gpulint.source.documents import Document
+from gpulint.source.python import Evaluated
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MENTIONS = (
+    "vllm",
+    "sglang",
+    "lmdeploy",
+    "tensorrt_llm",
+    "llama_cpp",
+    "transformers",
+    "trl",
+    "unsloth",
+    "diffusers",
+    "peft",
+    "whisper",
+    "deepspeed",
+    "accelerate",
+    "lightning",
+    "modal",
+    "ray",
+    "sagemaker",
+    "bentoml",
+    "beam",
+    "beta9",
+    "sky",
+)
+TRIGGERS = ()
+READS = ("python", "notebook")
+MACHINE = "any host"
+
+
+def claims(document: Document) -> Claim:
+    """Claim a program that computes on GPUs, and that no other file starts or that states its hardware itself."""
+    return Claim.EXACT
+
+
+def kind(document: Document) -> str:
+    return "notebook" if document.format == "notebook" else "Python program"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Yield what a program computes: one workload for each function with hardware of its own, else one for its run."""
+    evaluated, found = reading.read_alone(document, repository)
+    managed = list(_read_machines(document, evaluated, repository))
+    if managed:
+        yield from managed
+        return
+    placements = hardware.list_placements(document, evaluated)
+    if placements:
+        evaluated.enter_rest()
+    if not placements and (found is None or repository.mentions_program(document.path)):
+        return
+    for placement in placements:
+        yield _build_placed(document, placement, evaluated)
+    if not placements and found is not None:
+        counts = {**_open_host(found, document), **hardware.read_scaling(evaluated.calls, Reader())}
+        yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
+
+
+def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:
+    """Yield the runs and models for which a program rents machines of SageMaker."""
+    reader = Reader()
+    for call in hardware.list_instances(evaluated.calls):
+        counts = hardware.read_machines(call, reader)
+        command = sagemaker.build_command(call, reader)
+        found = sagemaker.read_model(call, reader)
+        if command is not None:
+            found = reading.read(command, document.path, repository)
+        name, anchor = file_stem.find_stem(document.path), sagemaker.find_anchor(call, reader)
+        yield _build(document, name, anchor, counts, found or Reading({}, None))
+
+
+def _build_placed(document: Document, placement: Placement, evaluated: Evaluated) -> Workload:
+    calls = [call for call in evaluated.calls if placement.nodes & set(call.within)]
+    found = reading.recognise_calls(calls, document) or Reading({}, None)
+    return _build(document, placement.name, placement.anchor, placement.fields, found)
+
+
+def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Field], found: Reading) -> Workload:
+    own = {key: field for key, field in found.fields.items() if key not in counts}
+    fields = {**own, **counts}
+    fields |= training.choose_half(fields)
+    if "engine" not in fields and "task" not in fields:
+        fields["program"] = Field(name, (anchor,))
+    place = found.arguments if found.arguments is not None and anchor.span == (0, 0) else anchor
+    role = Role(name, place, fields, open_ended=found.open_ended)
+    return Workload(name, _find_kind(role), "python", document, (), (role,))
+
+
+def _find_kind(role: Role) -> str:
+    if engines.is_training(role):
+        return "training"
+    return "inference" if role.text("engine") or role.text("task") else "unknown"
+
+
+def _open_host(found: Reading, document: Document) -> dict[str, Field]:
+    """Return the hardware of a program that any machine may run."""
+    place = (found.arguments or Origin(document, (), (0, 0)),)
+    unknown = Field(Unknown("the GPU count depends on the machine that runs the program", MACHINE), place)
+    return {
+        "gpus_per_pod": unknown,
+        "gpus_per_replica": unknown,
+        "pods_per_replica": Field(1, source="one machine unless stated otherwise"),
+        "replicas": Field(1, source="one run"),
+        "accelerator": Field(Unknown("the accelerator depends on the machine that runs the program", MACHINE), place),
+    }

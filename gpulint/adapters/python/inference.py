@@ -1,0 +1,151 @@
+"""Inference: models that a program loads and runs itself, without a server's engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpulint.adapters.python import models
+from gpulint.adapters.python.words import Reader, is_nothing, last_name, make_field, read_number, read_text, root
+from gpulint.engines import Reading
+from gpulint.source.python.values import Constant, Object
+from gpulint.workload import Field
+
+TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "optimum", "unsloth", "peft"})
+SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
+OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
+GENERATES = re.compile(r"\.generate$")
+
+
+def runs_on_gpu(calls: Sequence[Object]) -> bool:
+    """Return whether a program certainly runs its model on a GPU, and does not only load it."""
+    for call in calls:
+        name = last_name(call)
+        if name in ("cuda", "generate", "enable_model_cpu_offload") or models.is_cuda(call.get("device")):
+            return True
+        if name == "to" and any(models.is_cuda(value) for value in (*call.arguments, call.get("device"))):
+            return True
+        if name in (*models.LOADS, "pipeline") and read_text(call.get("device_map")) not in (None, "cpu"):
+            return True
+    return False
+
+
+def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
+    """Return the model that a program runs; None if it loads none that is known."""
+    for call in calls:
+        name = last_name(call)
+        if call.name == "transformers.pipeline" or (root(call) == "transformers" and name == "pipeline"):
+            return _read_pipeline(call, calls, reader)
+        if name == "SentenceTransformer" or (name == "CrossEncoder" and root(call) == "sentence_transformers"):
+            return _build(call, reader, {**models.read_checkpoint(call, reader), **_read_kwargs(call, reader)})
+        if (root(call), name) in (
+            ("whisper", "load_model"),
+            ("faster_whisper", "WhisperModel"),
+            ("whisperx", "load_model"),
+        ):
+            return _read_whisper(call, reader)
+    loaded = next(models.find_loaded(calls), None)
+    if loaded is None:
+        return None
+    if root(loaded) == "diffusers":
+        return _read_diffusers(loaded, calls, reader)
+    return _read_loaded(loaded, calls, reader)
+
+
+def _build(call: Object, reader: Reader, fields: dict[str, Field], engine: str = "") -> Reading | None:
+    if "checkpoint" not in fields:
+        return None
+    place = reader.origins(Constant(call.name, call.place), call.place)
+    named = {"engine": Field(engine, place)} if engine else {}
+    return Reading(
+        {"task": Field("inference", source="the program runs the model"), **named, **fields}, place[0], call.open_ended
+    )
+
+
+def _read_loaded(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:
+    fields = {
+        **models.read_checkpoint(call, reader),
+        **models.read_dtype(call, reader),
+        **models.read_quantization(call, reader),
+    }
+    fields |= {**_read_spread(call, reader), **_read_generation(calls, reader), **_read_attention(call, reader)}
+    return _build(call, reader, fields, "transformers" if root(call) in TRANSFORMERS else "")
+
+
+def _read_pipeline(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:
+    loaded = models.trace(call.get("model"))
+    if loaded is not None:
+        return _read_loaded(loaded, calls, reader)
+    model = call.get("model") or (call.arguments[1] if len(call.arguments) > 1 else None)
+    if model is None or is_nothing(model):
+        return None
+    fields = {"checkpoint": make_field(reader, model, call.place)}
+    fields |= {**models.read_dtype(call, reader), **models.read_quantization(call, reader)}
+    fields |= {**_read_spread(call, reader), **_read_generation([call, *calls], reader)}
+    return _build(call, reader, fields, "transformers")
+
+
+def _read_spread(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return whether layers that do not fit go to other GPUs and to host memory."""
+    stated = call.get("device_map")
+    if stated is None or read_text(stated) not in SPREADS:
+        return {}
+    return {"spills": make_field(reader, stated, call.place, True)}
+
+
+def _read_attention(call: Object, reader: Reader) -> dict[str, Field]:
+    stated = call.get("attn_implementation")
+    text = read_text(stated)
+    kernels = {"flash_attention_2": "flash", "flash_attention_3": "flash", "sdpa": "sdpa", "eager": "eager"}
+    if stated is None or text not in kernels:
+        return {}
+    return {"attention_backend": make_field(reader, stated, call.place, kernels[text])}
+
+
+def _read_generation(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return how many tokens are generated, and for how many sequences at once if that is stated."""
+    fields: dict[str, Field] = {}
+    for call in calls:
+        if not (GENERATES.search(call.name) or last_name(call) == "pipeline" or call.name.endswith("()")):
+            continue
+        for keyword, name in (("max_new_tokens", "new_tokens"), ("batch_size", "batch_size")):
+            value = call.get(keyword)
+            if value is not None and read_number(value):
+                fields.setdefault(name, make_field(reader, value, call.place))
+    return fields
+
+
+def _read_kwargs(call: Object, reader: Reader) -> dict[str, Field]:
+    device = models.is_cuda(call.get("device"))
+    found = models.read_dtype(call, reader)
+    return (
+        {**found, "device": make_field(reader, call.keywords["device"], call.place, "cpu")}
+        if device is False
+        else found
+    )
+
+
+def _read_whisper(call: Object, reader: Reader) -> Reading | None:
+    name = models.find_name(call) or call.get("model_size_or_path") or call.get("name")
+    text = read_text(name)
+    if name is None:
+        return None
+    fields = {"checkpoint": make_field(reader, name, call.place)}
+    if text is not None and WHISPER.fullmatch(text):
+        full = {"turbo": "large-v3-turbo", "large": "large-v3"}.get(text, text)
+        fields["checkpoint"] = make_field(reader, name, call.place, f"openai/whisper-{full}")
+    precision = read_text(call.get("compute_type"))
+    if precision in ("float16", "bfloat16", "float32"):
+        fields["weight_dtype"] = make_field(reader, call.keywords["compute_type"], call.place, precision)
+    if models.is_cuda(call.get("device")) is False:
+        fields["device"] = make_field(reader, call.keywords["device"], call.place, "cpu")
+    return _build(call, reader, fields)
+
+
+def _read_diffusers(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:
+    fields = {**models.read_checkpoint(call, reader), **models.read_dtype(call, reader)}
+    offload = next((one for one in calls if OFFLOADS.search(one.name)), None)
+    if offload is not None:
+        fields["spills"] = Field(True, reader.origins(None, offload.place))
+    return _build(call, reader, fields)

@@ -1,0 +1,230 @@
+"""Models: which checkpoint a program loads, in which number format, and with which adapters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_number, read_text, root
+from gpulint.adapters.trainers import key_tables
+from gpulint.engines.trainers import vocabulary
+from gpulint.source.python.values import Choice, Constant, Items, Mapping, Member, Object, Value
+from gpulint.workload import Field, Unknown
+
+LOADS = frozenset({"from_pretrained", "from_single_file"})
+NOT_A_MODEL = re.compile(
+    r"Tokenizer|Processor|FeatureExtractor|Config\b|Scheduler|VAE|Autoencoder|GenerationConfig|Streamer|LoraConfig|PeftConfig"
+)
+UNSLOTH = frozenset({"FastLanguageModel", "FastVisionModel", "FastModel", "FastTextModel", "FastSentenceTransformer"})
+MODEL_KEYWORDS = ("pretrained_model_name_or_path", "model_name", "model_name_or_path", "model_id", "model")
+DTYPES = frozenset({"float16", "bfloat16", "float32", "half", "float", "auto", "fp16", "bf16", "fp32"})
+SAME = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
+RANK = 8
+"""huggingface/peft 0.18.0 src/peft/tuners/lora/config.py, LoraConfig.r."""
+TRACED_MAX = 12
+
+
+def find_loaded(calls: Iterable[Object]) -> Iterator[Object]:
+    """Yield the calls that load a model."""
+    for call in calls:
+        if last_name(call) in LOADS and not NOT_A_MODEL.search(call.name) and root(call) in ROOTS:
+            yield call
+
+
+ROOTS = frozenset(
+    {
+        "transformers",
+        "unsloth",
+        "peft",
+        "trl",
+        "optimum",
+        "awq",
+        "auto_gptq",
+        "gptqmodel",
+        "diffusers",
+        "intel_extension_for_transformers",
+    }
+)
+
+
+def trace(value: Value | None) -> Object | None:
+    """Return the call that loads the model that a value was made from."""
+    for _ in range(TRACED_MAX):
+        if isinstance(value, Choice):
+            value = value.members[0]
+        if isinstance(value, Member):
+            value = value.receiver
+        if not isinstance(value, Object):
+            return None
+        if last_name(value) in LOADS and not NOT_A_MODEL.search(value.name):
+            return value
+        value = value.receiver or next((one for one in value.arguments if isinstance(one, Object)), None)
+    return None
+
+
+def find_name(call: Object) -> Value | None:
+    """Return the model that a call loads, as the program names it."""
+    if call.arguments:
+        return call.arguments[0]
+    return next((value for keyword in MODEL_KEYWORDS if (value := call.get(keyword)) is not None), None)
+
+
+def read_checkpoint(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return the checkpoint that a call loads."""
+    name = find_name(call)
+    if name is None:
+        return {}
+    field = make_field(reader, name, call.place)
+    return {"checkpoint": field} if isinstance(field.value, str | Unknown) else {}
+
+
+def find_dtype(call: Object) -> Value | None:
+    """Return the number format in which a call loads a model; None if it does not state one."""
+    for keyword in ("torch_dtype", "dtype"):
+        value = call.get(keyword)
+        if value is not None and not is_nothing(value):
+            return value
+    for other in ("model_kwargs", "model_init_kwargs"):
+        inner = call.get(other)
+        found = inner.entries.get("torch_dtype", inner.entries.get("dtype")) if isinstance(inner, Mapping) else None
+        if found is not None:
+            return found
+    return None
+
+
+def read_dtype(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return the number format of the weights."""
+    value = find_dtype(call)
+    if value is None:
+        return {}
+    text = read_text(value)
+    if text in DTYPES:
+        return {"weight_dtype": make_field(reader, value, call.place, SAME.get(text or "", text))}
+    return {"weight_dtype": make_field(reader, value, call.place)} if text is None else {}
+
+
+def read_quantization(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return the quantisation with which bitsandbytes loads the weights."""
+    config = call.get("quantization_config")
+    inner = call.get("model_kwargs")
+    if config is None and isinstance(inner, Mapping):
+        config = inner.entries.get("quantization_config")
+    source: Object | None = config if isinstance(config, Object) else None
+    for stated in (source, call):
+        if stated is None:
+            continue
+        if is_on(four := stated.get("load_in_4bit")) and four is not None:
+            double = is_on(stated.get("bnb_4bit_use_double_quant"))
+            return {"quantization": make_field(reader, four, stated.place, "nf4-double" if double else "nf4")}
+        if is_on(eight := stated.get("load_in_8bit")) and eight is not None:
+            return {"quantization": make_field(reader, eight, stated.place, "int8-bnb")}
+    if config is None or is_nothing(config):
+        open_ended = next((value for key in ("load_in_4bit", "load_in_8bit") if _is_open(value := call.get(key))), None)
+        if open_ended is not None:
+            return {"quantization": make_field(reader, open_ended, call.place)}
+        return {}
+    if source is not None and source.name.endswith("BitsAndBytesConfig") and not _has_open_switch(source):
+        return {}
+    return {
+        "quantization": Field(
+            Unknown("the program quantises the weights when it loads them"), reader.origins(config, call.place)
+        )
+    }
+
+
+def _is_open(value: Value | None) -> bool:
+    return value is not None and not isinstance(value, Constant)
+
+
+def _has_open_switch(config: Object) -> bool:
+    return any(_is_open(config.get(name)) for name in ("load_in_4bit", "load_in_8bit"))
+
+
+def find_adapters(calls: Iterable[Object]) -> Object | None:
+    """Return the call that configures LoRA: PEFT's LoraConfig, or Unsloth's get_peft_model."""
+    for call in calls:
+        if last_name(call) == "LoraConfig" or call.name.endswith(("FastLanguageModel.get_peft_model",)):
+            return call
+        if last_name(call) == "get_peft_model" and root(call) == "unsloth":
+            return call
+    return None
+
+
+def read_adapters(config: Object, reader: Reader) -> dict[str, Field]:
+    """Return rank and matrices of LoRA."""
+    rank = config.get("r")
+    fields = {"lora_rank": Field(RANK, reader.origins(None, config.place), source="default of PEFT")}
+    if rank is not None:
+        fields["lora_rank"] = make_field(reader, rank, config.place)
+    fields["lora_targets"] = _read_targets(config, reader)
+    dropout = config.get("lora_dropout")
+    if dropout is not None and isinstance(dropout, Constant):
+        fields["lora_dropout"] = make_field(reader, dropout, config.place)
+    return fields
+
+
+def _read_targets(config: Object, reader: Reader) -> Field:
+    targets = config.get("target_modules")
+    further = config.get("modules_to_save")
+    if (further is not None and not is_nothing(further) and not _is_empty(further)) or is_on(config.get("use_dora")):
+        return Field(
+            Unknown("further modules are trained"),
+            reader.origins(further or targets, config.place),
+        )
+    if targets is None or is_nothing(targets):
+        return Field(
+            Unknown("PEFT chooses the matrices by architecture", choices=vocabulary.ADAPTED),
+            reader.origins(None, config.place),
+        )
+    names = _list_names(targets)
+    if names is None:
+        return (
+            make_field(reader, targets, config.place)
+            if not isinstance(targets, Items | Constant)
+            else Field(
+                Unknown("the matrices are computed at run time", choices=vocabulary.ADAPTED),
+                reader.origins(targets, config.place),
+            )
+        )
+    unread = [name for name in names if name not in key_tables.LETTERS]
+    if unread or not names:
+        return Field(
+            Unknown(f"{' '.join(unread) or 'nothing'} is not a listed matrix", choices=vocabulary.ADAPTED),
+            reader.origins(targets, config.place),
+        )
+    letters = "".join(dict.fromkeys("".join(key_tables.LETTERS[name] for name in names)))
+    return Field(letters, reader.origins(targets, config.place))
+
+
+def _is_empty(value: Value) -> bool:
+    return isinstance(value, Items) and not value.items and not value.open_ended
+
+
+def _list_names(targets: Value) -> Sequence[str] | None:
+    if isinstance(targets, Constant):
+        return [str(targets.value)]
+    if not isinstance(targets, Items) or targets.open_ended:
+        return None
+    names = [str(item.value) for item in targets.items if isinstance(item, Constant)]
+    return names if len(names) == len(targets.items) else None
+
+
+def read_length(calls: Iterable[Object], reader: Reader) -> dict[str, Field]:
+    """Return the length to which a tokenizer cuts the samples."""
+    for call in calls:
+        value = call.get("max_length")
+        cut = call.get("truncation")
+        traced = call.receiver if isinstance(call.receiver, Object) else None
+        of_tokenizer = traced is not None and "Tokenizer" in traced.name
+        if value is not None and cut is not None and of_tokenizer and read_number(value):
+            return {"sequence_length": make_field(reader, value, call.place)}
+    return {}
+
+
+def is_cuda(value: Value | None) -> bool | None:
+    """Return whether a device is a GPU; None if that is open."""
+    text = read_text(value)
+    if text is not None:
+        return not text.startswith(("cpu", "mps"))
+    number = read_number(value)
+    return number >= 0 if number is not None else None

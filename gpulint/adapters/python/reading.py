@@ -1,0 +1,196 @@
+"""Reading: what a Python program of the repository computes on GPUs, from the command that starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpulint.adapters.programs import python_program
+from gpulint.adapters.programs.python_program import Started
+from gpulint.adapters.python import inference, locate, serving, training
+from gpulint.adapters.python.words import Reader, Slot
+from gpulint.adapters.trainers import settings_file
+from gpulint.engines import Argument, Reading
+from gpulint.source import python
+from gpulint.source.documents import Document
+from gpulint.source.python import Evaluated, Given
+from gpulint.source.python.values import Constant, Object, Place
+from gpulint.source.repository import Repository
+from gpulint.workload import Command, Field, Origin, Unknown
+
+KNOWN: Mapping[str, bool] = {
+    "torch.cuda.is_available": True,
+    "torch.backends.mps.is_available": False,
+    "torch.xpu.is_available": False,
+    "transformers.utils.is_torch_npu_available": False,
+    "transformers.is_torch_npu_available": False,
+}
+"""What a program finds on a machine with GPUs of NVIDIA or AMD."""
+ANOTHER = Unknown("the program starts several engines with different settings", "own program")
+KEPT_MAX = 8
+_evaluated: dict[object, tuple[_Find, Evaluated]] = {}
+"""The last programs, by what starts them."""
+
+
+def read(command: Command, near: str, repository: Repository) -> Reading | None:
+    """Return what the program of a command computes; None if it is not in the repository, or computes nothing known."""
+    started = python_program.find(command.words)
+    path = locate.find(started, near, repository) if started is not None else None
+    if started is None or path is None:
+        return None
+    slots: dict[Slot, Argument] = {Slot("word", str(at)): word for at, word in enumerate(started.words)}
+    slots |= {Slot("variable", name): word for name, word in command.environment.items()}
+    evaluated = _evaluate(path, started, command, repository)
+    named = started.word.origin
+    reading = recognise(evaluated, Reader(named, slots), started.word, command)
+    return _merge_files(reading, path, repository) if reading is not None else None
+
+
+def _evaluate(path: str, started: Started, command: Command, repository: Repository) -> Evaluated:
+    """Return an evaluated program; one whose files, words and variables are the same is evaluated once."""
+    module = started.path if started.imported else "__main__"
+    words = tuple((word.text, word.why) for word in started.words)
+    variables = tuple(sorted((name, word.text, word.why) for name, word in command.environment.items()))
+    key = (path, module, words, variables, command.open_environment)
+    known = _evaluated.pop(key, None)
+    if known is None or not known[0].is_same(repository):
+        find = _make_find(repository)
+        evaluated = python.evaluate(
+            path,
+            find,
+            [Given(text, Slot("word", str(at)), why) for at, (text, why) in enumerate(words)],
+            {name: Given(text, Slot("variable", name), why) for name, text, why in variables},
+            open_environment=command.open_environment,
+            known=KNOWN,
+            module=module,
+        )
+        known = find, evaluated
+    _evaluated[key] = known
+    while len(_evaluated) > KEPT_MAX:
+        del _evaluated[next(iter(_evaluated))]
+    return known[1]
+
+
+def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
+    """Return a program that nothing here starts, and what it computes."""
+    evaluated = python.evaluate(document.path, _make_find(repository, document), None, {}, known=KNOWN)
+    reached = [call for call in evaluated.calls if call.reached]
+    reading = recognise_calls(reached, document)
+    if reading is not None and _is_engineless(reading) and not inference.runs_on_gpu(reached):
+        reading = None
+    return evaluated, _merge_files(reading, document.path, repository) if reading is not None else None
+
+
+def _is_engineless(reading: Reading) -> bool:
+    """Return whether a program runs a model itself, as one that only downloads it may seem to do."""
+    task = reading.fields.get("task")
+    return task is not None and task.value == "inference"
+
+
+def recognise_calls(calls: Sequence[Object], document: Document) -> Reading | None:
+    """Return what some calls of a program compute that nothing here starts."""
+    at = Argument(document.path.rpartition("/")[2], Origin(document, (), (0, 0)))
+    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True))
+
+
+def recognise(evaluated: Evaluated, reader: Reader, program: Argument, command: Command) -> Reading | None:
+    """Return what the calls of a program compute: those that it reaches, else those of its functions."""
+    for calls in _list_sets(evaluated):
+        if (found := _recognise(calls, reader, program, command)) is not None:
+            return None if _may_train(found, evaluated, reader, program, command) else found
+    return None
+
+
+def _may_train(found: Reading, evaluated: Evaluated, reader: Reader, program: Argument, command: Command) -> bool:
+    """Return whether a word that cannot be read may choose a trainer instead of the model that the program runs."""
+    if not _is_engineless(found) or all(word.text is not None for word in command.words):
+        return False
+    evaluated.enter_rest()
+    return training.read(evaluated.calls, reader, program, command.image) is not None
+
+
+def _recognise(calls: Sequence[Object], reader: Reader, program: Argument, command: Command) -> Reading | None:
+    found = (
+        training.read(calls, reader, program, command.image)
+        or _serve(calls, reader, command)
+        or inference.read(calls, reader)
+    )
+    return _mark_defaults(found, calls) if found is not None else None
+
+
+def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
+    """Yield the calls that a program reaches, and then those of its other functions as well."""
+    yield [call for call in evaluated.calls if call.reached]
+    evaluated.enter_rest()
+    yield list(evaluated.calls)
+
+
+def _serve(calls: Sequence[Object], reader: Reader, command: Command) -> Reading | None:
+    """Return the engine that a program starts; of several, what they have in common."""
+    image = command.image._replace(text="") if command.image.text is None else command.image
+    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment)}
+    if not found:
+        return None
+    first, *others = found.values()
+    if any(other.fields.get("engine", Field(None)).value != first.fields["engine"].value for other in others):
+        return Reading({"engine": Field(ANOTHER, first.fields["engine"].origins)}, None, ANOTHER.reason)
+    fields = dict(first.fields)
+    for name in dict.fromkeys(name for reading in found.values() for name in reading.fields):
+        stated = [reading.fields.get(name) for reading in found.values()]
+        if any(field is None or field.value != (stated[0] or Field(None)).value for field in stated):
+            fields[name] = Field(ANOTHER, next(field.origins for field in stated if field is not None))
+    return first._replace(fields=fields)
+
+
+def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:
+    """Return a reading whose fields say which variable or flag could replace the default that they rest on."""
+    defaults: dict[tuple[object, object], str] = {}
+    for call in calls:
+        for value in (*call.arguments, *call.keywords.values(), *call.attributes.values()):
+            if isinstance(value, Constant) and value.name and isinstance(value.place, Place):
+                defaults[value.place.document.path, value.place.span] = value.name
+    if not defaults:
+        return reading
+    fields = {}
+    for name, field in reading.fields.items():
+        found = next(
+            (defaults[key] for origin in field.origins if (key := (origin.document.path, origin.span)) in defaults), ""
+        )
+        fields[name] = (
+            replace(field, assumption=f"the program's own default, which {found} can replace")
+            if found and not field.assumption
+            else field
+        )
+    return reading._replace(fields=fields)
+
+
+def _merge_files(reading: Reading, path: str, repository: Repository) -> Reading:
+    """Return a reading with the settings files that the program names, such as DeepSpeed's."""
+
+    def find(name: str) -> Origin | None:
+        return settings_file.find_in_parents(repository, path.rpartition("/")[0], name)
+
+    return settings_file.merge_trainer_files(reading, find) or reading
+
+
+class _Find:
+    """Finds documents of a repository, each of which is looked up once."""
+
+    def is_same(self, repository: Repository) -> bool:
+        """Return whether another state of the repository has the same documents."""
+        other = _make_find(repository)
+        return all(other(path) is document for path, document in self._known.items())
+
+    def __init__(self, repository: Repository, own: Document | None) -> None:
+        self._repository = repository
+        self._known: dict[str, Document | None] = {own.path: own} if own is not None else {}
+
+    def __call__(self, path: str) -> Document | None:
+        if path not in self._known:
+            loaded = self._repository.read_documents(path) if self._repository.exists(path) else ()
+            self._known[path] = loaded[0] if len(loaded) == 1 else None
+        return self._known[path]
+
+
+def _make_find(repository: Repository, own: Document | None = None) -> _Find:
+    return _Find(repository, own)

@@ -1,0 +1,126 @@
+"""Alternatives: the presets of a `case` and the items of a `for`, each of which a script starts with its own settings."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint.adapters.scripts.gpu_programs import GpuProgram
+from gpulint.engines import Argument
+from gpulint.source import excess
+from gpulint.source.shell import Choice, Choices
+from gpulint.workload import Origin
+
+READS_MAX = 100
+"""The most times that one script is read."""
+CHARACTERS_MAX = 4_000_000
+"""The most characters that all of these times read."""
+SETTING = re.compile(
+    r"(?i)model|checkpoint|ckpt|tokenizer|pretrained|tensor|pipeline|parallel|(?:^|[-_])[tpd]p(?:$|[-_])|batch|seq|len|ctx|context"
+    r"|dtype|quant|bits|precision|bf16|fp16|fp8|lora|peft|zero|deepspeed|fsdp|offload|gpu|nproc|num[-_]?processes|config|mem|cache|recipe|image"
+)
+"""Options whose value can change what a program needs of a GPU."""
+
+
+class Read(NamedTuple):
+    """The GPU programs of a script that was read once, and the location of a part of it or of a file it sources."""
+
+    gpu_programs: tuple[GpuProgram, ...]
+    place: Callable[[str, int, int], Origin]
+
+
+class Alternative(NamedTuple):
+    """The GPU programs with the items that are taken of some choices; no label if the script has none."""
+
+    gpu_programs: tuple[GpuProgram, ...]
+    label: str = ""
+    anchor: Origin | None = None
+
+    def name(self, script: str) -> str:
+        """Return the name of its workloads."""
+        return f"{script} ({self.label})" if self.label else script
+
+
+def read(script: str, read_once: Callable[[Choices], Read]) -> Iterator[Alternative]:
+    """Yield the alternatives of a script of which the settings of its GPU programs differ; else what it starts."""
+    choices = Choices()
+    whole = read_once(choices)
+    allowed = min(READS_MAX, CHARACTERS_MAX // max(len(script), 1))
+    found = (
+        list(_find_alternatives(read_once, whole, tuple(choices.found.values()), allowed)) if whole.gpu_programs else []
+    )
+    yield from found or [Alternative(whole.gpu_programs)]
+
+
+def _find_alternatives(
+    read_once: Callable[[Choices], Read], whole: Read, choices: Sequence[Choice], allowed: int
+) -> Iterator[Alternative]:
+    """Yield one alternative for each combination of items that gives its programs settings of their own."""
+    deciding: list[tuple[Choice, list[int]]] = []
+    readings: dict[tuple[object, ...], Read] = {}
+    for choice in choices:
+        items = [item for item, label in enumerate(choice.labels) if label]
+        allowed -= len(items)
+        if excess.is_over(-allowed, 0, "the presets of a script take more than {} further readings"):
+            break
+        for item in items:
+            readings[((choice.key, item),)] = read_once(Choices({choice.key: item}))
+        by_item = {item: _sign(readings[((choice.key, item),)]) for item in items}
+        distinct = {signature: item for item, signature in reversed(by_item.items()) if signature}
+        if len(distinct) > 1:
+            deciding.append((choice, sorted(distinct.values())))
+    combinations = 1
+    kept = []
+    for choice, items in deciding:
+        if combinations * len(items) <= max(allowed, 0):
+            kept.append((choice, items))
+            combinations *= len(items)
+    if not kept:
+        return
+    seen: set[tuple[object, ...]] = set()
+    for taken in itertools.product(*(items for _, items in kept)):
+        settled = {choice.key: item for (choice, _), item in zip(kept, taken, strict=True)}
+        reading = readings.get(tuple(settled.items())) or read_once(Choices(settled))
+        signature = _sign(reading)
+        if signature and signature not in seen:
+            seen.add(signature)
+            yield _build(reading, [(choice, item) for (choice, _), item in zip(kept, taken, strict=True)])
+
+
+def _build(reading: Read, taken: Sequence[tuple[Choice, int]]) -> Alternative:
+    choice, item = taken[0]
+    label = ", ".join(choice.labels[item] for choice, item in taken)
+    return Alternative(reading.gpu_programs, label, reading.place(choice.source, *choice.places[item]))
+
+
+def _sign(reading: Read) -> tuple[object, ...]:
+    """Return the words of all programs that can change what they need; empty if there is no program."""
+    return tuple(
+        (program.anchor, program.one.launch.launchers, *_list_settings(program.one.words), *_list_visible(program))
+        for program in reading.gpu_programs
+    )
+
+
+def _list_visible(program: GpuProgram) -> Iterator[str | None]:
+    variables: Mapping[str, Argument] = program.one.environment
+    yield from (word.text for name, word in sorted(variables.items()) if SETTING.search(name) or "DEVICES" in name)
+    yield program.one.launch.image.text if program.one.launch.image else None
+    for step in program.one.launch.steps:
+        yield from (word.text for words in step.stated.values() for word in words)
+
+
+def _list_settings(words: Sequence[Argument]) -> Iterator[str | None]:
+    """Yield the program, the options that can change its need, and the words that belong to no option."""
+    option = ""
+    for word in words:
+        text = word.text if word.text is not None else word.flag
+        if text.startswith("-"):
+            option = text.partition("=")[0]
+            if SETTING.search(option):
+                yield word.text
+            continue
+        if not option or SETTING.search(option):
+            yield word.text
+        option = ""

@@ -1,0 +1,88 @@
+"""Python programs: the settings that a script of the repository gives the engine or trainer that it starts.
+
+Hardware and GPU counts stay with whatever starts the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpulint import engines
+from gpulint.adapters.programs import replica
+from gpulint.engines.trainers import vocabulary
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Role, Workload
+
+COUNTS = frozenset(
+    {"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "processes_per_pod", "accelerator"}
+)
+GENERAL = frozenset({"transformers", "trl", "deepspeed"})
+"""Trainers whose arguments a program of somebody's own may take."""
+
+
+def merge_programs(workload: Workload, repository: Repository) -> Workload:
+    """Return a workload with what the Python programs of its roles compute."""
+    if not any(_is_open(role) for role in workload.roles):
+        return workload
+    roles = tuple(_merge(role, workload, repository) if _is_open(role) else role for role in workload.roles)
+    if roles == workload.roles:
+        return workload
+    return replace(workload, roles=roles, kind=_find_kind(workload, roles))
+
+
+def _is_open(role: Role) -> bool:
+    """Return whether a program of the role's own decides what it computes."""
+    engine = role.text("engine")
+    if role.command is None:
+        return False
+    return not engine or engine in GENERAL or not engines.find_purpose(engine)
+
+
+def _merge(role: Role, workload: Workload, repository: Repository) -> Role:
+    from gpulint.adapters.python import reading as python_reading
+
+    if role.command is None:
+        return role
+    found = python_reading.read(role.command, workload.document.path, repository)
+    if found is None:
+        return role
+    return settle(role, found.fields, found.open_ended)
+
+
+def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role:
+    """Return a role with the fields of its program; what its command states itself holds all the same."""
+    from gpulint.adapters.python import training
+
+    own = {name: field for name, field in found.items() if name not in COUNTS}
+    stated = {
+        name: field
+        for name, field in role.fields.items()
+        if name not in own
+        or (name not in ("engine", "program", "task") and field.origins and not vocabulary.is_deferred(field))
+    }
+    fields = {**own, **stated}
+    if "engine" in own:
+        fields.pop("program", None)
+    elif role.text("engine"):
+        fields["engine"] = role.fields["engine"]
+    fields |= training.choose_half(fields)
+    gpus = fields.get("gpus_per_pod")
+    if (
+        fields.get("spills", Field(None)).value is True
+        and gpus is not None
+        and isinstance(gpus.value, int)
+        and gpus.value > 1
+    ):
+        fields.setdefault("pipeline_parallel", Field(gpus.value, gpus.origins, source="device_map spreads the layers"))
+    if "pods_per_replica" in fields and gpus is not None:
+        fields.setdefault("gpus_per_replica", replica.product(gpus, fields["pods_per_replica"]))
+    return replace(role, fields=fields, open_ended=open_ended)
+
+
+def _find_kind(workload: Workload, roles: tuple[Role, ...]) -> str:
+    if workload.kind not in ("unknown", ""):
+        return workload.kind
+    if any(engines.is_training(role) for role in roles):
+        return "training"
+    return "inference" if any(role.text("engine") or role.text("task") for role in roles) else workload.kind

@@ -1,0 +1,48 @@
+"""Python: the calls of a program with their arguments, as its text states them, with their places.
+
+Nothing is imported or executed. What evaluates a program is imported when the first one comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint.source.documents import Document
+from gpulint.source.python.values import Given, Object, Plain, Scope
+
+__all__ = ["Evaluated", "Given", "evaluate"]
+
+
+class Evaluated(NamedTuple):
+    """A program: its modules by path, and in order the calls of what other packages define.
+
+    `enter_rest` also enters the functions and classes that nothing calls, and adds their calls.
+    """
+
+    modules: Mapping[str, Scope]
+    calls: Sequence[Object]
+    enter_rest: Callable[[], None]
+
+
+def evaluate(
+    path: str,
+    find: Callable[[str], Document | None],
+    words: Sequence[Given] | None = None,
+    environment: Mapping[str, Given] | None = None,
+    *,
+    open_environment: bool = True,
+    known: Mapping[str, Plain] | None = None,
+    module: str = "__main__",
+) -> Evaluated:
+    """Return what a program calls when a file is started.
+
+    `find` returns a document of the repository, `words` are the arguments of the command (None if nothing says how the
+    program is started), `environment` are its variables, and `open_environment` says that there may be more of them.
+    `known` are calls whose result the caller knows. `module` is the name under which the file is imported.
+    """
+    from gpulint.source.python.program import Program
+
+    program = Program(find, words, environment, open_environment, known)
+    program.start(path, module)
+    return Evaluated(program.modules, program.calls, program.enter_rest)

@@ -1,0 +1,281 @@
+"""Library: what calls of the standard library and of readers of YAML return, as far as the repository states it."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpulint.source.python import operations
+from gpulint.source.python.interfaces import Evaluator
+from gpulint.source.python.values import (
+    ENVIRONMENT,
+    ITEMS_MAX,
+    Choice,
+    Constant,
+    Given,
+    Items,
+    Mapping,
+    Member,
+    Object,
+    Open,
+    Plain,
+    Value,
+    choose,
+    is_true,
+)
+
+EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
+PATHS = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
+SAME_PATH = frozenset({"os.path.abspath", "os.path.realpath", "os.path.normpath", "os.fspath"})
+LOADERS = frozenset(
+    {
+        *("json.load", "json.loads", "yaml.safe_load", "yaml.load", "yaml.full_load", "tomllib.load", "tomllib.loads"),
+        *("toml.load", "tomli.load", "omegaconf.OmegaConf.load", "ruamel.yaml.YAML.load", "yaml.unsafe_load"),
+    }
+)
+WRAPPERS = frozenset({"omegaconf.OmegaConf.create", "omegaconf.OmegaConf.to_container", "types.SimpleNamespace"})
+SAME = ("remote", "local", "spawn", "delay", "map", "starmap", "options", "bind", "with_options", "submit")
+"""Methods by which Ray, Modal and the like start a function or an actor of the program."""
+
+
+def call(
+    program: Evaluator, name: str, arguments: list[Value], keywords: dict[str, Value], place: object
+) -> Value | None:
+    """Return what a known function of a library returns; None for any other function."""
+    if name in program.known:
+        return Constant(program.known[name], None, computed=True)
+    if name in EXITS:
+        return Open("the program ends", name="exit")
+    if name in LOADERS:
+        return _load(program, arguments[0]) if arguments else None
+    if name in WRAPPERS:
+        return arguments[0] if arguments else Mapping(dict(keywords), place)
+    if name in SAME_PATH and arguments:
+        return arguments[0]
+    read = _FUNCTIONS.get(name)
+    return read(program, arguments, keywords, place) if read else None
+
+
+def read_variable(program: Evaluator, name: Value, fallback: Value | None) -> Value:
+    """Return a variable of the environment, else the program's own fallback."""
+    if not isinstance(name, Constant) or not isinstance(name.value, str):
+        return Open("a variable whose name is computed at run time", ENVIRONMENT)
+    given = program.environment.get(name.value)
+    if given is not None:
+        return convert_given(given, name.value, ENVIRONMENT)
+    if fallback is None:
+        return Open(f"the environment variable {name.value} is not stated", ENVIRONMENT, name.value)
+    if program.open_environment and isinstance(fallback, Constant) and not fallback.name:
+        return Constant(fallback.value, fallback.place, name.value, fallback.computed)
+    return fallback
+
+
+def convert_given(given: Given, name: str, decider: str) -> Value:
+    """Return a given text as a value, at its own place."""
+    if given.text is None:
+        return Open(given.why or f"{name} cannot be read", decider, name, given.place)
+    return Constant(given.text, given.place)
+
+
+def _get_variable(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    fallback = arguments[1] if len(arguments) > 1 else keywords.get("default")
+    if fallback is None and not program.open_environment:
+        fallback = Constant(None)
+    return read_variable(program, arguments[0], fallback) if arguments else operations.NOT_COMPUTED
+
+
+def _take_variable(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    return read_variable(program, arguments[0], None)
+
+
+def _set_variable(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    name, value = arguments[:2] if len(arguments) > 1 else (operations.NOT_COMPUTED, operations.NOT_COMPUTED)
+    if isinstance(name, Constant) and isinstance(value, Constant):
+        program.environment = {**program.environment, str(name.value): Given(str(value.value), value.place)}
+    return Constant(None)
+
+
+def _default_variable(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    name = arguments[0] if arguments else operations.NOT_COMPUTED
+    if isinstance(name, Constant) and str(name.value) not in program.environment:
+        _set_variable(program, arguments, keywords, place)
+    return read_variable(program, name, None)
+
+
+# ---- files
+
+
+def _load(program: Evaluator, source: Value) -> Value:
+    """Return the data of a JSON, YAML or TOML file of the repository."""
+    path = find_path(source)
+    if path is None:
+        return operations.NOT_COMPUTED if not isinstance(source, Open) else source
+    found = program.read_file(str(path.value), "")
+    return found or Open(f"the file {path.value!s} is not in the repository", name=str(path.value))
+
+
+def find_path(source: Value) -> Constant | None:
+    """Return the path behind `open(path)`, `Path(path)`, a handle or its text."""
+    for _ in range(6):
+        if isinstance(source, Constant):
+            return source if isinstance(source.value, str) and "\n" not in source.value else None
+        if isinstance(source, Object) and (source.name == "open" or source.name in PATHS) and source.arguments:
+            source = source.arguments[0]
+        elif (
+            isinstance(source, Object)
+            and source.receiver is not None
+            and source.name.endswith((".read", ".open", ".read_text"))
+        ):
+            source = source.receiver
+        else:
+            return None
+    return None
+
+
+def _read_path(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    flat = [
+        one.arguments[0] if isinstance(one, Object) and one.name in PATHS and one.arguments else one
+        for one in arguments
+    ]
+    joined = flat[0] if len(flat) == 1 else operations.join_path(flat, place) if flat else Constant(".")
+    return Object("pathlib.Path", place, [joined])
+
+
+def _join_path(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    flat = [
+        one.arguments[0] if isinstance(one, Object) and one.name in PATHS and one.arguments else one
+        for one in arguments
+    ]
+    return operations.join_path(flat, place)
+
+
+def _parent(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    return operations.apply(lambda path: posixpath.dirname(path) or ".", *arguments[:1], place=place)
+
+
+def _base(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    return operations.apply(posixpath.basename, *arguments[:1], place=place)
+
+
+# ---- builtins
+
+
+_EMPTY: dict[str, Plain] = {"int": 0, "float": 0.0, "str": "", "bool": False}
+
+
+def _convert(kind: str) -> Callable[[Evaluator, list[Value], dict[str, Value], object], Value]:
+    def convert(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+        if not arguments:
+            return Constant(_EMPTY[kind], place)
+        value = arguments[0]
+        if isinstance(value, Choice):
+            return choose(operations.convert(kind, member, place) for member in value.members)
+        if kind == "bool" and (truth := is_true(value)) is not None:
+            return Constant(truth, place, computed=True)
+        if isinstance(value, Object) and value.name in PATHS and value.arguments:
+            value = value.arguments[0]
+        return operations.convert(kind, value, place)
+
+    return convert
+
+
+def _make_dict(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    found = Mapping({}, place)
+    if arguments and isinstance(arguments[0], Mapping):
+        found = operations.merge(found, arguments[0], place)
+    elif arguments:
+        found.open_ended = "the dict is computed at run time"
+    found.entries.update(keywords)
+    return found
+
+
+def _make_items(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    if not arguments:
+        return Items([], place)
+    if isinstance(arguments[0], Items):
+        return Items(list(arguments[0].items), place, arguments[0].open_ended)
+    return Items([], place, open_ended=True)
+
+
+def _open_items(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    return Items([], place, open_ended=True)
+
+
+def _count(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    value = arguments[0] if arguments else operations.NOT_COMPUTED
+    if isinstance(value, Items) and not value.open_ended:
+        return Constant(len(value.items), place, computed=True)
+    if isinstance(value, Mapping) and not value.open_ended:
+        return Constant(len(value.entries), place, computed=True)
+    return operations.apply(len, value, place=place)
+
+
+def _compute(function: Callable[..., Any]) -> Callable[[Evaluator, list[Value], dict[str, Value], object], Value]:
+    def compute(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+        values: Sequence[Value] = arguments
+        if len(arguments) == 1 and isinstance(arguments[0], Items) and not arguments[0].open_ended:
+            values = arguments[0].items
+        if not values or keywords or len(values) > ITEMS_MAX:
+            return operations.NOT_COMPUTED
+        stated = next((value for value in values if isinstance(value, Constant)), None)
+        result = operations.apply(lambda *operands: function(operands), *values, place=place)
+        same = next((one for one in values if isinstance(one, Constant) and _equals(one, result)), stated)
+        if isinstance(result, Constant) and same is not None and _equals(same, result):
+            return same
+        return result
+
+    return compute
+
+
+def _equals(left: Constant, right: Value) -> bool:
+    return isinstance(right, Constant) and type(left.value) is type(right.value) and left.value == right.value
+
+
+def _round(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    return operations.apply(round, *arguments, place=place)
+
+
+def _get_attribute(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    name = arguments[1] if len(arguments) > 1 else None
+    if not isinstance(name, Constant):
+        return operations.NOT_COMPUTED
+    found = program.read_attribute(arguments[0], str(name.value), place)
+    missing = isinstance(found, Open | Member)
+    return arguments[2] if missing and len(arguments) > 2 else found
+
+
+def _list_attributes(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    owner = arguments[0] if arguments else None
+    if not isinstance(owner, Object):
+        return operations.NOT_COMPUTED
+    return Mapping({**owner.keywords, **owner.attributes}, place, owner.open_ended)
+
+
+def _return_nothing(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    return Constant(None, None, computed=True)
+
+
+_FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object], Value]] = {
+    **dict.fromkeys(("os.environ.get", "os.getenv", "decouple.config"), _get_variable),
+    "os.environ[]": _take_variable,
+    "os.environ[]=": _set_variable,
+    "os.environ.setdefault": _default_variable,
+    "os.path.join": _join_path,
+    "os.path.dirname": _parent,
+    "os.path.basename": _base,
+    **dict.fromkeys(PATHS, _read_path),
+    **{kind: _convert(kind) for kind in ("int", "float", "str", "bool")},
+    "dict": _make_dict,
+    **dict.fromkeys(("list", "tuple", "set", "frozenset"), _make_items),
+    **dict.fromkeys(("range", "sorted", "enumerate", "zip", "map", "filter", "reversed"), _open_items),
+    "len": _count,
+    "min": _compute(min),
+    "max": _compute(max),
+    "sum": _compute(sum),
+    "abs": _compute(lambda operands: abs(operands[0])),
+    "round": _round,
+    "getattr": _get_attribute,
+    **dict.fromkeys(("vars", "dataclasses.asdict", "asdict"), _list_attributes),
+    "print": _return_nothing,
+}

@@ -1,0 +1,382 @@
+"""Program: one Python program, evaluated from an entry file with the words and the variables that start it.
+
+Nothing is imported or run: the tree of each file of the repository is walked, with a limit on the work.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from gpulint.source import excess
+from gpulint.source.documents import Document
+from gpulint.source.python import (
+    calls,
+    command_line,
+    commands,
+    expressions,
+    files,
+    library,
+    methods,
+    operations,
+    statements,
+    syntax,
+)
+from gpulint.source.python.syntax import Syntax
+from gpulint.source.python.values import (
+    CALLER,
+    Choice,
+    Class,
+    Constant,
+    Function,
+    Given,
+    Items,
+    Member,
+    Name,
+    Object,
+    Open,
+    Plain,
+    Scope,
+    Value,
+    choose,
+)
+from gpulint.source.python.values import Mapping as Entries
+
+STEPS_MAX = 60_000
+DEPTH_MAX = 90
+CALLS_DEEP_MAX = 10
+MODULES_MAX = 24
+RECORDED_MAX = 5_000
+MAIN = "__main__"
+GIVEN = ("train_loop_config",)
+"""Keywords whose value is what a function gets that the same call is given."""
+TOO_LARGE = "a Python program takes more than {} steps to evaluate"
+Find = Callable[[str], Document | None]
+
+
+class _LimitError(Exception):
+    """The program needs more work than is done for it."""
+
+
+class Program:
+    """A program: its modules, and in order the calls of what other packages define."""
+
+    def __init__(
+        self,
+        find: Find,
+        words: Sequence[Given] | None = None,
+        environment: Mapping[str, Given] | None = None,
+        open_environment: bool = True,
+        known: Mapping[str, Plain] | None = None,
+    ) -> None:
+        self._find = find
+        self.words = words
+        self.environment: Mapping[str, Given] = environment or {}
+        self.open_environment = open_environment
+        self.known = known or {}
+        self.modules: dict[str, Scope] = {}
+        self.calls: list[Object] = []
+        self._by_name: dict[str, Scope] = {}
+        self._path = ""
+        self._syntaxes: dict[int, Syntax] = {}
+        self._steps = 0
+        self._depth = 0
+        self._entered: list[int] = []
+        self._done: set[int] = set()
+        self._made: dict[int, Object] = {}
+        self._selves: list[Object] = []
+        self._reached = True
+
+    def find(self, path: str) -> Document | None:
+        """Return a document of the repository; None for a path outside it."""
+        outside = path.startswith(("/", "..", "~")) and not self._path.startswith(("/", ".."))
+        return None if outside or "\0" in path else self._find(path)
+
+    # ---- entry
+
+    def start(self, path: str, module: str = MAIN) -> Scope | None:
+        """Evaluate a file as the program that is started."""
+        self._path = path
+        try:
+            return self._open(path, module)
+        except (_LimitError, RecursionError):
+            self._note_limit()
+        return self.modules.get(path)
+
+    def enter_rest(self) -> None:
+        """Evaluate the functions and classes that nothing calls."""
+        try:
+            self._run_rest()
+        except (_LimitError, RecursionError):
+            self._note_limit()
+
+    def _note_limit(self) -> None:
+        excess.note(TOO_LARGE.format(f"{STEPS_MAX:,}"), self._path)
+
+    def _open(self, path: str, module: str) -> Scope | None:
+        """Evaluate a module once."""
+        if path in self.modules:
+            return self.modules[path]
+        document = self.find(path) if len(self.modules) < MODULES_MAX else None
+        parsed = syntax.parse(document) if document is not None else None
+        if document is None or parsed is None:
+            return None
+        scope = Scope({"__name__": Constant(module)}, document, module)
+        self.modules[path] = scope
+        self._syntaxes[id(document)] = parsed
+        self.run(parsed.tree.body, scope)
+        return scope
+
+    def _run_rest(self) -> None:
+        """Enter the functions and classes that nothing calls, with open arguments."""
+        if not self._reached:
+            return
+        self._reached = False
+        for scope in list(self.modules.values()):
+            for value in list(scope.names.values()):
+                if isinstance(value, Function) and value.scope is scope and not isinstance(value.node, ast.Lambda):
+                    self._enter_rest(value)
+                elif isinstance(value, Class) and value.scope is scope:
+                    self._enter_class(value)
+
+    def _enter_class(self, made: Class) -> None:
+        owner = self._made.get(id(made))
+        if owner is None:
+            result = self.make(made, [], {}, self.place(made.node, made.scope))
+            owner = result if isinstance(result, Object) else None
+        for value in list(made.body.values()):
+            if isinstance(value, Function) and owner is not None:
+                self._enter_rest(calls.bind_method(value, owner))
+
+    def _enter_rest(self, function: Function) -> None:
+        if id(function.node) not in self._done:
+            self.run_function(function, [], {})
+
+    # ---- evaluation
+
+    def spend(self) -> None:
+        """Count one step of work."""
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            raise _LimitError
+
+    def evaluate(self, node: ast.expr, scope: Scope) -> Value:
+        """Return the value of an expression."""
+        self.spend()
+        if self._depth >= DEPTH_MAX:
+            return Open("it is nested too deep")
+        self._depth += 1
+        try:
+            return expressions.evaluate(self, node, scope)
+        finally:
+            self._depth -= 1
+
+    def run(self, body: Sequence[ast.stmt], scope: Scope) -> bool:
+        """Run a block; return True if what follows it is not reached."""
+        self.spend()
+        if self._depth >= DEPTH_MAX:
+            return False
+        self._depth += 1
+        try:
+            return statements.run(self, body, scope)
+        finally:
+            self._depth -= 1
+
+    def place(self, node: ast.AST, scope: Scope) -> object:
+        """Return the place of a part of a module's tree."""
+        parsed = self._syntaxes.get(id(scope.document))
+        return parsed.place(node) if parsed is not None else None
+
+    def read_attribute(self, value: Value, name: str, place: object) -> Value:
+        """Return what an attribute of a value is."""
+        if isinstance(value, Name):
+            full = f"{value.name}.{name}"
+            return self._read_words() if full == "sys.argv" else self._by_name.get(full) or Name(full, place)
+        if isinstance(value, Scope):
+            found = value.names.get(name)
+            return found or Open(f"{name} is not defined in {value.document.path}", name=name)
+        if isinstance(value, Choice):
+            return choose(self.read_attribute(member, name, place) for member in value.members)
+        if isinstance(value, Object):
+            return self._read_object(value, name, place)
+        if isinstance(value, Class):
+            return value.find(name) or Member(value, name, place)
+        if isinstance(value, Entries) and name in value.entries:
+            return value.entries[name]
+        return value if isinstance(value, Open) else Member(value, name, place)
+
+    def _read_words(self) -> Value:
+        if self.words is None:
+            return Items([Constant("")], open_ended=True)
+        return Items([Constant(""), *(library.convert_given(word, "an argument", CALLER) for word in self.words)])
+
+    def _read_object(self, value: Object, name: str, place: object) -> Value:
+        if (found := value.get(name)) is not None:
+            return found
+        if value.name in library.PATHS and (part := methods.read_path_part(value, name, place)) is not None:
+            return part
+        method = value.cls.find(name) if value.cls is not None else None
+        if isinstance(method, Function):
+            bound = calls.bind_method(method, value)
+            names = {one.name for one in method.decorators if isinstance(one, Name)}
+            is_property = bool(names & {"property", "functools.cached_property", "cached_property"})
+            return self.run_function(bound, [], {}) if is_property else bound
+        if value.name == "argparse.Namespace" and not value.open_ended:
+            return Open(f"{name} is not an argument of the program", name=name)
+        return method if method is not None else Member(value, name, place)
+
+    # ---- calls
+
+    def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+        """Return what a call returns; a call of what another package defines is kept."""
+        self.spend()
+        if isinstance(function, Choice):
+            return calls.call_each(self, function.members, arguments, keywords, place)
+        if isinstance(function, Function):
+            if not arguments and not keywords and commands.is_command(function):
+                return commands.run_command(self, function)
+            return self.run_function(function, arguments, keywords)
+        if isinstance(function, Class):
+            return self.make(function, arguments, keywords, place)
+        if isinstance(function, Member):
+            return self._call_member(function, arguments, keywords, place)
+        if isinstance(function, Name):
+            return self._call_name(function.name, arguments, keywords, place)
+        if isinstance(function, Object):
+            return self._call_object(function, arguments, keywords, place)
+        name = function.name if isinstance(function, Open) else ""
+        return self.record(Object(name, place, arguments, keywords)) if name else operations.NOT_COMPUTED
+
+    def _call_name(self, name: str, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+        if name == "super" and self._selves:
+            return Object("super", place, receiver=self._selves[-1])
+        if name in ("fire.Fire", "typer.run", "fire.core.Fire") and arguments:
+            target = commands.find_command(arguments[0])
+            return commands.run_command(self, target) if target else operations.NOT_COMPUTED
+        found = library.call(self, name, arguments, keywords, place)
+        return found if found is not None else self.record(Object(name, place, arguments, keywords))
+
+    def _call_object(
+        self, function: Object, arguments: list[Value], keywords: dict[str, Value], place: object
+    ) -> Value:
+        method = function.cls.find("__call__") if function.cls is not None else None
+        if isinstance(method, Function):
+            return self.run_function(calls.bind_method(method, function), arguments, keywords)
+        if function.name == "typer.Typer" and not arguments:
+            for value in [one for scope in self.modules.values() for one in list(scope.names.values())]:
+                if isinstance(value, Function) and commands.is_command(value):
+                    commands.run_command(self, value)
+            return operations.NOT_COMPUTED
+        return self.record(Object(f"{function.name}()", place, arguments, keywords, receiver=function))
+
+    def _call_member(
+        self, function: Member, arguments: list[Value], keywords: dict[str, Value], place: object
+    ) -> Value:
+        receiver, name = function.receiver, function.name
+        if isinstance(receiver, Function | Class):
+            return self._call_started(receiver, name, arguments, keywords, place)
+        if isinstance(receiver, Object) and receiver.name == "super" and isinstance(receiver.receiver, Object):
+            return calls.call_parent(self, receiver.receiver, name, arguments, keywords)
+        if isinstance(receiver, Object) and command_line.is_parser(receiver):
+            found = command_line.call_parser(self, receiver, name, arguments, keywords, place)
+            if found is not None:
+                return found
+        found = methods.call_method(self, receiver, name, arguments, keywords, place)
+        if found is not None:
+            return found
+        owner = receiver.name if isinstance(receiver, Object | Member) else ""
+        made = Object(f"{owner}.{name}", place, arguments, keywords, receiver=receiver)
+        return self.record(made) if f"{owner}.{name}" not in self.known else Constant(self.known[f"{owner}.{name}"])
+
+    def _call_started(
+        self, owner: Function | Class, name: str, arguments: list[Value], keywords: dict[str, Value], place: object
+    ) -> Value:
+        """Return what Ray, Modal and the like start with `f.remote(…)`, or what a class method returns."""
+        if name in ("options", "bind", "with_options") and not (name == "bind" and arguments):
+            self.record(Object(f"{owner.name}.{name}", place, arguments, keywords, receiver=owner))
+            return owner
+        if name in library.SAME:
+            return self.call(owner, arguments, keywords, place)
+        external = owner.external() if isinstance(owner, Class) else ""
+        full = f"{external or owner.name}.{name}"
+        return self.record(Object(full, place, arguments, keywords, receiver=owner))
+
+    def record(self, found: Object) -> Object:
+        """Keep a call."""
+        found.reached = self._reached
+        found.within = tuple(self._entered)
+        if len(self.calls) < RECORDED_MAX:
+            self.calls.append(found)
+        for value in (*found.arguments, *found.keywords.values()):
+            if isinstance(value, Function) and id(value.node) not in self._done:
+                self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
+        return found
+
+    def run_function(self, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        """Return what a function of the program returns; one that calls itself is entered once."""
+        self.spend()
+        if id(function.node) in self._entered or len(self._entered) >= CALLS_DEEP_MAX:
+            return Open("the function calls itself, or calls nest too deep")
+        self._entered.append(id(function.node))
+        self._done.add(id(function.node))
+        if isinstance(function.bound, Object):
+            self._selves.append(function.bound)
+        try:
+            return calls.run_function(self, function, arguments, keywords)
+        finally:
+            self._entered.pop()
+            if isinstance(function.bound, Object):
+                self._selves.pop()
+
+    def make(self, made: Class, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+        """Return an object of a class of the program."""
+        result = calls.make(self, made, arguments, keywords, place)
+        self._made.setdefault(id(made), result)
+        return result
+
+    # ---- modules and files
+
+    def import_module(self, name: str, scope: Scope, level: int) -> Value:
+        """Return a module of the repository; of another package, its name."""
+        self.spend()
+        for path in _list_paths(name, scope.document.path, level):
+            if self.find(path) is not None:
+                scope_found = self._open(path, name or MAIN)
+                if scope_found is not None and not level:
+                    self._by_name[name] = scope_found
+                return scope_found or Open(f"{path} cannot be read", name=name)
+        return Name(name) if not level else Open(f"the module {name} is not in the repository", name=name)
+
+    def read_file(self, path: str, base: str) -> Value | None:
+        """Return the data of a file, by its path from a module's folder or from a folder above it."""
+        self.spend()
+        folders = [posixpath.dirname(base)] if base else ["", *map(posixpath.dirname, self.modules)]
+        for folder in dict.fromkeys(above for start in folders for above in _list_above(start)):
+            document = self.find(posixpath.normpath(posixpath.join(folder, path)))
+            if document is not None:
+                return files.read(document)
+        return None
+
+
+def _list_above(folder: str) -> Iterator[str]:
+    yield folder
+    while (above := posixpath.dirname(folder)) != folder:
+        folder = above
+        yield folder
+
+
+def _list_paths(name: str, path: str, level: int) -> Iterator[str]:
+    """Yield where a module may lie: next to the file that imports it, or below a folder above."""
+    folder = posixpath.dirname(path)
+    inner = name.replace(".", "/")
+    if level:
+        for _ in range(level - 1):
+            folder = posixpath.dirname(folder)
+        starts: Iterator[str] = iter((folder,))
+    else:
+        starts = _list_above(folder)
+    for start in starts:
+        base = posixpath.join(start, inner) if inner else start
+        yield f"{base}.py"
+        yield posixpath.join(base, "__init__.py")

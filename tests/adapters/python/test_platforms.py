@@ -1,0 +1,105 @@
+"""Platforms whose hardware a Python program states: SageMaker, Ray Train; and Trainers of Lightning."""
+
+from __future__ import annotations
+
+import textwrap
+
+from gpulint.pipeline import enrichment
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
+from gpulint.workload import Role, Unknown
+
+
+def read_roles(files: dict[str, str], path: str) -> list[Role]:
+    repository = ExampleRepository({name: textwrap.dedent(text).encode() for name, text in files.items()})
+    (document,) = repository.read_documents(path)
+    return [role for workload in enrichment.read(document, repository) for role in workload.roles]
+
+
+def values(role: Role, *names: str) -> dict[str, object]:
+    return {name: role.value(name) for name in names}
+
+
+TRAIN = """
+    import argparse
+    from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default="Qwen/Qwen3-0.6B")
+    parser.add_argument("--batch", type=int, default=1)
+    args = parser.parse_args()
+    model = AutoModelForCausalLM.from_pretrained(args.model)
+    Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=args.batch, bf16=True)).train()
+"""
+
+
+def test_an_estimator_of_sagemaker_starts_a_script_with_its_hyperparameters() -> None:
+    launch = """
+        from sagemaker.huggingface import HuggingFace
+        HuggingFace(entry_point="train.py", source_dir="./code", instance_type="ml.p4d.24xlarge", instance_count=2,
+                    hyperparameters={"model": "Qwen/Qwen3-8B", "batch": 4}).fit()
+    """
+    (role,) = read_roles({"launch.py": launch, "code/train.py": TRAIN}, "launch.py")
+    assert values(role, "accelerator", "gpus_per_pod", "pods_per_replica", "gpus_per_replica") == {
+        "accelerator": "a100-sxm4-40gb",
+        "gpus_per_pod": 8,
+        "pods_per_replica": 2,
+        "gpus_per_replica": 16,
+    }
+    assert values(role, "engine", "checkpoint", "micro_batch_size") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "micro_batch_size": 4,
+    }
+
+
+def test_a_model_of_sagemaker_is_served_by_its_container() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel, get_huggingface_llm_image_uri
+        model = HuggingFaceModel(image_uri=get_huggingface_llm_image_uri("huggingface"),
+                                 env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "SM_NUM_GPUS": "4"})
+        model.deploy(initial_instance_count=1, instance_type="ml.g5.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "accelerator", "gpus_per_pod") == {
+        "engine": "tgi",
+        "checkpoint": "Qwen/Qwen3-14B",
+        "tensor_parallel": 4,
+        "accelerator": "a10g",
+        "gpus_per_pod": 4,
+    }
+
+
+def test_ray_train_starts_a_function_on_each_worker() -> None:
+    program = """
+        from ray.train import ScalingConfig
+        from ray.train.torch import TorchTrainer
+        from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+        def work(config):
+            model = AutoModelForCausalLM.from_pretrained(config["model"])
+            Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=2)).train()
+        TorchTrainer(work, train_loop_config={"model": "Qwen/Qwen3-8B"},
+                     scaling_config=ScalingConfig(num_workers=4, use_gpu=True)).fit()
+    """
+    (role,) = read_roles({"x.py": program}, "x.py")
+    assert values(role, "engine", "checkpoint", "micro_batch_size", "gpus_per_replica") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "micro_batch_size": 2,
+        "gpus_per_replica": 4,
+    }
+    assert isinstance(role.value("accelerator"), Unknown)
+
+
+def test_a_trainer_of_lightning_states_precision_and_sharding() -> None:
+    program = """
+        import lightning as L
+        trainer = L.Trainer(devices=4, strategy="deepspeed_stage_3", precision="bf16-mixed", accumulate_grad_batches=8)
+        trainer.fit(model)
+    """
+    (role,) = read_roles({"x.py": program}, "x.py")
+    assert values(role, "task", "training_dtype", "sharding", "zero_stage", "gradient_accumulation_steps") == {
+        "task": "training",
+        "training_dtype": "bfloat16",
+        "sharding": "deepspeed",
+        "zero_stage": 3,
+        "gradient_accumulation_steps": 8,
+    }
