@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gpulint import engines
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, reading, sagemaker, training
+from gpulint.adapters.python import hardware, jobs, reading, sagemaker, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -41,6 +41,19 @@ MENTIONS = (
     "beam",
     "beta9",
     "sky",
+    "azure.ai.ml",
+    "google.cloud",
+    "kubeflow",
+    "runpod",
+    "litserve",
+    "cog",
+    "composer",
+    "torchtune",
+    "torchtitan",
+    "megatron",
+    "exllamav2",
+    "ctransformers",
+    "sentence_transformers",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")
@@ -59,7 +72,8 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield what a program computes: one workload for each function with hardware of its own, else one for its run."""
     evaluated, found = reading.read_alone(document, repository)
-    managed = list(_read_machines(document, evaluated, repository))
+    submitted = jobs.list_roles(document, evaluated, file_stem.find_stem(document.path), repository)
+    managed = [*_read_machines(document, evaluated, repository), *(_wrap(role, document) for role in submitted)]
     if managed:
         yield from managed
         return
@@ -103,6 +117,11 @@ def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Fiel
     place = found.arguments if found.arguments is not None and anchor.span == (0, 0) else anchor
     role = Role(name, place, fields, open_ended=found.open_ended)
     return Workload(name, _find_kind(role), "python", document, (), (role,))
+
+
+def _wrap(role: Role, document: Document) -> Workload:
+    role = role.having(**training.choose_half(role.fields))
+    return Workload(role.name, _find_kind(role), "python", document, (), (role,))
 
 
 def _find_kind(role: Role) -> str:

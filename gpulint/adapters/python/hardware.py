@@ -56,10 +56,11 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
         place = decorator.place
         if fields and isinstance(place, Place):
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
-            yield Placement(name, anchor, frozenset(_list_nodes(value)), fields)
+            yield Placement(name, anchor, frozenset(list_nodes(value)), fields)
 
 
-def _list_nodes(value: Function | Class) -> Iterator[int]:
+def list_nodes(value: Function | Class) -> Iterator[int]:
+    """Yield the nodes of the code of a function, or of the methods of a class."""
     if isinstance(value, Function):
         yield id(value.node)
         return
