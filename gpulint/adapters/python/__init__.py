@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
+from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
 from gpulint.adapters.python import hardware, jobs, reading, sagemaker, training
 from gpulint.adapters.python.hardware import Placement
@@ -121,7 +122,8 @@ def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Fiel
 
 def _wrap(role: Role, document: Document) -> Workload:
     role = role.having(**training.choose_half(role.fields))
-    return Workload(role.name, _find_kind(role), "python", document, (), (role,))
+    purpose = "training" if task.is_training(role.fields.get("engine")) else _find_kind(role)
+    return Workload(role.name, purpose, "python", document, (), (role,))
 
 
 def _find_kind(role: Role) -> str:

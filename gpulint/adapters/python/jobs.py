@@ -12,7 +12,7 @@ from gpulint.adapters.platforms import gpu_spec_strings, task
 from gpulint.adapters.platforms.gpu_spec_strings import Choice
 from gpulint.adapters.programs import container_command, python_program, replica
 from gpulint.adapters.programs.container_command import Environment, Script
-from gpulint.adapters.python import job_calls, reading
+from gpulint.adapters.python import job_calls, reading, serving
 from gpulint.adapters.python.hardware import list_nodes
 from gpulint.adapters.python.job_calls import Job
 from gpulint.adapters.python.words import Reader, is_nothing, list_words, make_field, read_text
@@ -26,6 +26,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Command, Field, Role, Unknown
 
 CLOUDS = ("aws", "azure", "gcp")
+RAY = "ray"
 MACHINE = "any host"
 PREFIX = "ml."
 """SageMaker's own mark before a machine type of EC2."""
@@ -55,12 +56,40 @@ def _read_role(job: Job, document: Document, evaluated: Evaluated, name: str, re
         return None
     anchor = reader.word(Constant(job.call.name, job.call.place), job.call.place).origin
     title = read_text(job.find("name")) or name
+    if job.row["engine"]:
+        return _read_engine(job, Role(title, anchor, counts), reader)
     role = _read_work(job, document, evaluated, Role(title, anchor, counts), repository)
     if role.text("engine") or role.text("task"):
         return role
     if isinstance(counts["gpus_per_pod"].value, Unknown) or isinstance(counts["accelerator"].value, Unknown):
         return role if isinstance(counts["gpus_per_pod"].value, int) else None
     return role
+
+
+def _read_engine(job: Job, role: Role, reader: Reader) -> Role | None:
+    """Return an engine that the platform starts with settings of the engine's own names."""
+    settings = job.find("settings")
+    entries = settings.entries if isinstance(settings, Entries) else settings.keywords if isinstance(settings, Object) else {}
+    given = Object(job.call.name, job.call.place, [], {str(name): value for name, value in entries.items()})
+    found = serving.read_settings(job.row["engine"], job.find("model"), given, reader)
+    if found is None:
+        return None
+    left_open = settings is not None and not isinstance(settings, Entries | Object)
+    role = _apply(role, found._replace(open_ended="the settings are computed at run time" if left_open else ""))
+    return role if job.platform != RAY else _count_ranks(role)
+
+
+def _count_ranks(role: Role) -> Role:
+    """Return a role with one GPU for each rank, as Ray places them."""
+    sizes = [role.fields.get(name, Field(1)) for name in ("tensor_parallel", "pipeline_parallel")]
+    ranks = replica.product(*sizes)
+    spread = Unknown("how the ranks spread over nodes is up to the Ray cluster", MACHINE)
+    one = ranks.value == 1
+    return role.having(
+        gpus_per_replica=ranks,
+        gpus_per_pod=Field(1 if one else spread, ranks.origins or (role.anchor,)),
+        pods_per_replica=Field(1 if one else spread, ranks.origins or (role.anchor,)),
+    )
 
 
 # ---- machines

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import inference, locate, serving, training
+from gpulint.adapters.python import entries, inference, locate, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -74,11 +74,27 @@ def _evaluate(path: str, started: Started, command: Command, repository: Reposit
 def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
     """Return a program that nothing here starts, and what it computes."""
     evaluated = python.evaluate(document.path, _make_find(repository, document), None, {}, known=KNOWN)
-    reached = [call for call in evaluated.calls if call.reached]
+    reached = _list_reached(document, evaluated)
     reading = recognise_calls(reached, document)
-    if reading is not None and _is_engineless(reading) and not inference.runs_on_gpu(reached):
+    if reading is not None and _may_stay_on_cpu(reading, reached):
         reading = None
     return evaluated, _merge_files(reading, document.path, repository) if reading is not None else None
+
+
+def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:
+    """Return the calls of a program that nothing here starts: its own, and those of functions that a framework calls."""
+    nodes = entries.find_nodes(document, evaluated)
+    if nodes:
+        evaluated.enter_rest()
+    return [call for call in evaluated.calls if call.reached or nodes & set(call.within)]
+
+
+def _may_stay_on_cpu(reading: Reading, calls: Sequence[Object]) -> bool:
+    """Return whether a program may compute on the processor, or only load, merge or convert a model."""
+    if _is_engineless(reading):
+        return not inference.runs_on_gpu(calls) or inference.is_conversion(calls)
+    layers = reading.fields.get("gpu_layers")
+    return layers is not None and layers.value == 0
 
 
 def _is_engineless(reading: Reading) -> bool:
@@ -106,12 +122,12 @@ def _may_train(found: Reading, evaluated: Evaluated, reader: Reader, program: Ar
     if not _is_engineless(found) or all(word.text is not None for word in command.words):
         return False
     evaluated.enter_rest()
-    return training.read(evaluated.calls, reader, program, command.image) is not None
+    return training.read(evaluated.calls, reader, program, command) is not None
 
 
 def _recognise(calls: Sequence[Object], reader: Reader, program: Argument, command: Command) -> Reading | None:
     found = (
-        training.read(calls, reader, program, command.image)
+        training.read(calls, reader, program, command)
         or _serve(calls, reader, command)
         or inference.read(calls, reader)
     )

@@ -128,6 +128,17 @@ def _translate(call: Object, reader: Reader, engine: str, skipped: tuple[str, ..
             yield from reader.flags(call, [(keyword, flag)])
 
 
+def read_settings(engine: str, model: Value | None, settings: Object, reader: Reader) -> Reading | None:
+    """Return an engine that a library starts with settings of the engine's own names."""
+    given = Object(settings.name, settings.place, [], dict(settings.keywords))
+    if model is not None:
+        given.keywords["model" if engine == "vllm" else "model_path"] = model
+    words = _read_vllm(given, reader) if engine == "vllm" else _read_sglang(given, reader)
+    image = _locate(settings, reader)._replace(text="")
+    found = engines.read(Invocation(image, tuple(words), {}, entrypoint=False))
+    return _clean(found, settings, reader) if found is not None else None
+
+
 def _read_vllm(call: Object, reader: Reader) -> list[Argument]:
     model = _take_model(call, "model")
     words = _start(call, reader, "vllm", "serve")

@@ -308,7 +308,9 @@ class Program:
         found.within = tuple(self._entered)
         if len(self.calls) < RECORDED_MAX:
             self.calls.append(found)
-        for value in (*found.arguments, *found.keywords.values()):
+        given = (*found.arguments, *found.keywords.values())
+        inside = [value for one in given if isinstance(one, Entries) for value in one.entries.values()]
+        for value in (*given, *inside):
             if isinstance(value, Function) and id(value.node) not in self._done:
                 self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
         return found
