@@ -105,6 +105,7 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
 
 def _build_placed(document: Document, placement: Placement, evaluated: Evaluated) -> Workload:
     calls = [call for call in evaluated.calls if placement.nodes & set(call.within)]
+    calls += hardware.list_commands(document, evaluated, placement)
     found = reading.recognise_calls(calls, document) or Reading({}, None)
     return _build(document, placement.name, placement.anchor, placement.fields, found)
 

@@ -20,6 +20,10 @@ from gpulint.workload import Value as Stated
 SPEC = re.compile(r"(?P<name>[\w.-]+!?\+?)(?::(?P<count>\d+))?")
 ONE = Field(1, source="one container for each replica")
 SERVERLESS = ("modal", "beam", "beta9", "cerebrium")
+COMMAND, STARTED = "__command__", "subprocess.Popen"
+"""bentoml/BentoML src/_bentoml_sdk/service/factory.py: a method that returns the words of a server's command."""
+MAPPED = frozenset({"map_batches", "map", "flat_map", "filter"})
+"""ray-project/ray python/ray/data/dataset.py: methods with num_gpus."""
 DECORATED = frozenset(
     {"function", "cls", "endpoint", "task_queue", "asgi", "realtime", "schedule", "remote", "deployment", "service"}
 )
@@ -45,7 +49,31 @@ def list_placements(document: Document, evaluated: Evaluated) -> tuple[Placement
         if isinstance(value, Function | Class) and value.scope is scope:
             for placement in _read_decorators(name, value, reader):
                 found.setdefault(id(value.node), placement)
+    for placement in _list_started(evaluated.calls, reader):
+        found.setdefault(min(placement.nodes), placement)
     return tuple(found.values())
+
+
+def _list_started(calls: Sequence[Object], reader: Reader) -> Iterator[Placement]:
+    """Yield the functions and classes that Ray starts with GPUs that a call asks for."""
+    for call in calls:
+        target = call.receiver if last_name(call) == "options" else _find_target(call)
+        if not isinstance(target, Function | Class) or not isinstance(call.place, Place):
+            continue
+        fields = _finish(_read_ray(call, reader))
+        nodes = frozenset(list_nodes(target))
+        if fields and nodes:
+            anchor = next(iter(fields["gpus_per_pod"].origins))
+            replicas = call.get("concurrency") or call.get("num_replicas")
+            counted = {"replicas": make_field(reader, replicas, call.place)} if read_number(replicas) else {}
+            yield Placement(target.name, anchor, nodes, {**fields, **counted})  # type: ignore[dict-item]
+
+
+def _find_target(call: Object) -> Value | None:
+    """Return the function or class that a method of a dataset of Ray applies to each batch."""
+    if last_name(call) not in MAPPED:
+        return None
+    return call.arguments[0] if call.arguments else call.get("fn")
 
 
 def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iterator[Placement]:
@@ -57,6 +85,15 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
         if fields and isinstance(place, Place):
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
             yield Placement(name, anchor, frozenset(list_nodes(value)), fields)
+
+
+def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:
+    """Return the command that a service of BentoML returns in place of a program of its own, as the call of a process."""
+    scope = evaluated.modules.get(document.path)
+    made = scope.names.get(placement.name) if scope is not None else None
+    method = made.body.get(COMMAND) if isinstance(made, Class) else None
+    result = evaluated.returned.get(id(method.node)) if isinstance(method, Function) else None
+    return [Object(STARTED, result.place, [result])] if isinstance(result, Items) else []
 
 
 def list_nodes(value: Function | Class) -> Iterator[int]:

@@ -9,7 +9,7 @@ from gpulint.adapters.python import models
 from gpulint.adapters.python.words import Reader, is_nothing, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Reading
 from gpulint.source.python.values import Choice, Constant, Member, Object, Open, Value
-from gpulint.workload import Field
+from gpulint.workload import Field, Unknown
 
 TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "optimum", "unsloth", "peft"})
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
@@ -22,6 +22,8 @@ GENERATES = re.compile(r"\.generate$")
 
 def runs_on_gpu(calls: Sequence[Object]) -> bool:
     """Return whether a program certainly runs its model on a GPU, and does not only load it."""
+    if any(root(call) == "exllamav2" for call in calls):
+        return True
     loads = [call for call in calls if last_name(call) in (*models.LOADS, "pipeline")]
     if any(read_text(call.get("device_map")) == "cpu" for call in loads):
         return False
@@ -64,7 +66,10 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
             ("whisperx", "load_model"),
         ):
             return _read_whisper(call, reader)
-    loaded = next(models.find_loaded(calls), None)
+        if call.name == "exllamav2.ExLlamaV2Config":
+            return _read_exllama(call, calls, reader)
+    found = list(models.find_loaded(calls))
+    loaded = next((call for call in found if "Pipeline" in call.name), found[0] if found else None)
     if loaded is None:
         return None
     if root(loaded) == "diffusers":
@@ -159,6 +164,21 @@ def _read_whisper(call: Object, reader: Reader) -> Reading | None:
         fields["weight_dtype"] = make_field(reader, call.keywords["compute_type"], call.place, precision)
     if models.is_cuda(call.get("device")) is False:
         fields["device"] = make_field(reader, call.keywords["device"], call.place, "cpu")
+    return _build(call, reader, fields)
+
+
+def _read_exllama(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:
+    """Return a model in the format of ExLlamaV2: turboderp-org/exllamav2 exllamav2/config.py and cache.py."""
+    folder = call.get("model_dir") or (call.arguments[0] if call.arguments else None)
+    if folder is None:
+        return None
+    place = reader.origins(folder, call.place)
+    fields = {"checkpoint": make_field(reader, folder, call.place)}
+    fields["quantization"] = Field(Unknown("the files of the model state their bits per weight", "local path"), place)
+    cache = next((one for one in calls if last_name(one).startswith("ExLlamaV2Cache")), None)
+    length = cache.get("max_seq_len") if cache is not None else None
+    if cache is not None and length is not None and read_number(length):
+        fields["max_model_len"] = make_field(reader, length, cache.place)
     return _build(call, reader, fields)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpulint import engines
 from gpulint.adapters.python.words import Reader, is_on, last_name, list_words, read_number, root
 from gpulint.engines import Argument, Invocation, Reading, command_line
-from gpulint.source.python.values import Constant, Object, Value
+from gpulint.source.python.values import Constant, Object, Open, Value
 from gpulint.workload import Field
 
 PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "execv", "execlp"})
@@ -43,8 +43,9 @@ OF_TENSORRT = {
     "max_seq_len": "--max_seq_len",
     "max_beam_width": "--max_beam_width",
 }
+CONTEXT = 512
+"""abetlen/llama-cpp-python llama_cpp/llama.py: n_ctx of Llama."""
 OF_LLAMA = {
-    "n_ctx": "--ctx-size",
     "n_batch": "--batch-size",
     "n_ubatch": "--ubatch-size",
     "tensor_split": "--tensor-split",
@@ -192,12 +193,26 @@ def _read_llama(call: Object, reader: Reader) -> list[Argument]:
     else:
         stated = _take_model(call, "model_path")
         model = list(reader.flag("--model", stated, call.place)) if stated is not None else []
+    context = reader.flag("--ctx-size", call.get("n_ctx") or Constant(CONTEXT, call.place), call.place)
     attention = (
         list(reader.flag("--flash-attn", Constant("on", call.place), call.place))
         if is_on(call.get("flash_attn"))
         else []
     )
-    return [*words, *model, *offload, *attention, *reader.flags(call, OF_LLAMA.items())]
+    return [*words, *model, *offload, *context, *attention, *reader.flags(call, OF_LLAMA.items())]
+
+
+def _read_ctransformers(call: Object, reader: Reader) -> list[Argument]:
+    """Return the words of llama-server: marella/ctransformers ctransformers/hub.py and llm.py, whose layers stay on the CPU."""
+    model = _take_model(call, "model_path_or_repo_id")
+    file, layers, context = (call.get(name) for name in ("model_file", "gpu_layers", "context_length"))
+    named = [("--hf-repo", model), ("--hf-file", file)]
+    return [
+        *_start(call, reader, "llama-server"),
+        *(word for flag, value in named if value is not None for word in reader.flag(flag, value, call.place)),
+        *reader.flag("--n-gpu-layers", layers or Constant(0, call.place), call.place),
+        *reader.flag("--ctx-size", context or Open("ctransformers chooses the length"), call.place),
+    ]
 
 
 _TRANSLATIONS: Mapping[tuple[str, str], Callable[[Object, Reader], list[Argument]]] = {
@@ -207,4 +222,5 @@ _TRANSLATIONS: Mapping[tuple[str, str], Callable[[Object, Reader], list[Argument
     ("tensorrt_llm", "LLM"): _read_tensorrt,
     ("llama_cpp", "Llama"): _read_llama,
     ("llama_cpp", "from_pretrained"): _read_llama,
+    ("ctransformers", "from_pretrained"): _read_ctransformers,
 }

@@ -87,6 +87,7 @@ class Program:
         self._made: dict[int, Object] = {}
         self._selves: list[Object] = []
         self._reached = True
+        self.returned: dict[int, Value] = {}
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
@@ -325,7 +326,9 @@ class Program:
         if isinstance(function.bound, Object):
             self._selves.append(function.bound)
         try:
-            return calls.run_function(self, function, arguments, keywords)
+            result = calls.run_function(self, function, arguments, keywords)
+            self.returned[id(function.node)] = result
+            return result
         finally:
             self._entered.pop()
             if isinstance(function.bound, Object):
