@@ -11,7 +11,7 @@ from gpulint import engines
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, jobs, reading, sagemaker, training
+from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -84,7 +84,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if not placements and (found is None or repository.mentions_program(document.path)):
         return
     for placement in placements:
-        yield _build_placed(document, placement, evaluated)
+        yield _build_placed(document, placement, evaluated, repository)
     if not placements and found is not None:
         counts = {**_open_host(found, document), **hardware.read_scaling(evaluated.calls, Reader())}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
@@ -103,10 +103,15 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
         yield _build(document, name, anchor, counts, found or Reading({}, None))
 
 
-def _build_placed(document: Document, placement: Placement, evaluated: Evaluated) -> Workload:
+def _build_placed(
+    document: Document, placement: Placement, evaluated: Evaluated, repository: Repository
+) -> Workload:
     calls = [call for call in evaluated.calls if placement.nodes & set(call.within)]
     calls += hardware.list_commands(document, evaluated, placement)
-    found = reading.recognise_calls(calls, document) or Reading({}, None)
+    pins = releases.read_image(placement.image, document, repository)
+    if placement.image is None:
+        pins = releases.read_files(document.path, repository)
+    found = reading.recognise_calls(calls, document, pins) or Reading({}, None)
     return _build(document, placement.name, placement.anchor, placement.fields, found)
 
 

@@ -36,6 +36,7 @@ class Placement(NamedTuple):
     anchor: Origin
     nodes: frozenset[int]
     fields: dict[str, Field]
+    image: Value | None = None
 
 
 def list_placements(document: Document, evaluated: Evaluated) -> tuple[Placement, ...]:
@@ -84,7 +85,8 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
         place = decorator.place
         if fields and isinstance(place, Place):
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
-            yield Placement(name, anchor, frozenset(list_nodes(value)), fields)
+            app = decorator.receiver.get("image") if isinstance(decorator.receiver, Object) else None
+            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, decorator.get("image") or app)
 
 
 def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:

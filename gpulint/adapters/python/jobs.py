@@ -12,7 +12,7 @@ from gpulint.adapters.platforms import gpu_spec_strings, task
 from gpulint.adapters.platforms.gpu_spec_strings import Choice
 from gpulint.adapters.programs import container_command, python_program, replica
 from gpulint.adapters.programs.container_command import Environment, Script
-from gpulint.adapters.python import job_calls, reading, serving
+from gpulint.adapters.python import job_calls, reading, releases, serving
 from gpulint.adapters.python.hardware import list_nodes
 from gpulint.adapters.python.job_calls import Job
 from gpulint.adapters.python.words import Reader, is_nothing, list_words, make_field, read_text
@@ -57,7 +57,8 @@ def _read_role(job: Job, document: Document, evaluated: Evaluated, name: str, re
     anchor = reader.word(Constant(job.call.name, job.call.place), job.call.place).origin
     title = read_text(job.find("name")) or name
     if job.row["engine"]:
-        return _read_engine(job, Role(title, anchor, counts), reader)
+        pins = releases.read_files(document.path, repository)
+        return _read_engine(job, Role(title, anchor, counts), reader, pins)
     role = _read_work(job, document, evaluated, Role(title, anchor, counts), repository)
     if role.text("engine") or role.text("task"):
         return role
@@ -66,12 +67,12 @@ def _read_role(job: Job, document: Document, evaluated: Evaluated, name: str, re
     return role
 
 
-def _read_engine(job: Job, role: Role, reader: Reader) -> Role | None:
+def _read_engine(job: Job, role: Role, reader: Reader, pins: releases.Pins) -> Role | None:
     """Return an engine that the platform starts with settings of the engine's own names."""
     settings = job.find("settings")
     entries = settings.entries if isinstance(settings, Entries) else settings.keywords if isinstance(settings, Object) else {}
     given = Object(job.call.name, job.call.place, [], {str(name): value for name, value in entries.items()})
-    found = serving.read_settings(job.row["engine"], job.find("model"), given, reader)
+    found = serving.read_settings(job.row["engine"], job.find("model"), given, reader, pins)
     if found is None:
         return None
     left_open = settings is not None and not isinstance(settings, Entries | Object)
@@ -197,13 +198,18 @@ def _add(job: Job, column: str, reader: Reader) -> Field:
 # ---- work
 
 
+def _read_pins(job: Job) -> releases.Pins:
+    """Return the releases that a job installs before it starts its work."""
+    return releases.read_texts([job.call.get("setup"), job.call.get("packages_to_install")], job.call)
+
+
 def _read_work(job: Job, document: Document, evaluated: Evaluated, role: Role, repository: Repository) -> Role:
     """Return a role with what its job runs: a function of the program, a script, a command, or what the image starts."""
     function = job.find("function")
     if isinstance(function, Function | Class):
         nodes = frozenset(list_nodes(function))
         inside = [call for call in evaluated.calls if nodes & set(call.within)]
-        return _apply(role, reading.recognise_calls(inside, document))
+        return _apply(role, reading.recognise_calls(inside, document, _read_pins(job)))
     near = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), _read_folder(job), "x"))
     invocations = _list_invocations(job, near, repository)
     readings = task.read(invocations)
@@ -213,7 +219,7 @@ def _read_work(job: Job, document: Document, evaluated: Evaluated, role: Role, r
     found = reading.read(command, near, repository) if command is not None else None
     model = job.find("model")
     if found is None and model is not None:
-        found = reading.recognise_calls(evaluated.calls, document)
+        found = reading.recognise_calls(evaluated.calls, document, _read_pins(job))
         found = found and found._replace(fields={**found.fields, **_read_model(job, model)})
     named = task.program(invocations, role.anchor) if invocations and found is None else {}
     return _apply(role.having(**named), found)
@@ -242,8 +248,11 @@ def _list_invocations(job: Job, near: str, repository: Repository) -> list[Invoc
     reader = Reader()
     place = job.call.place
     image_value = job.find("image")
+    pins = _read_pins(job)
     at = reader.word(Constant(job.call.name, place), place)
     image = reader.word(image_value, place) if image_value is not None else at._replace(text=None, why="the platform's image")
+    if image_value is None and pins:
+        image = next(iter(pins.values()))
     environment = Environment()
     stated = job.find("environment")
     for name, value in stated.entries.items() if isinstance(stated, Entries) else ():

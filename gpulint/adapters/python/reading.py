@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import entries, inference, locate, serving, training
+from gpulint.adapters.python import entries, inference, locate, releases, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -42,7 +42,8 @@ def read(command: Command, near: str, repository: Repository) -> Reading | None:
     slots |= {Slot("variable", name): word for name, word in command.environment.items()}
     evaluated = _evaluate(path, started, command, repository)
     named = started.word.origin
-    reading = recognise(evaluated, Reader(named, slots), started.word, command)
+    pins = releases.read_files(path, repository)
+    reading = recognise(evaluated, Reader(named, slots), started.word, command, pins)
     return _merge_files(reading, path, repository) if reading is not None else None
 
 
@@ -75,7 +76,7 @@ def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, R
     """Return a program that nothing here starts, and what it computes."""
     evaluated = python.evaluate(document.path, _make_find(repository, document), None, {}, known=KNOWN)
     reached = _list_reached(document, evaluated)
-    reading = recognise_calls(reached, document)
+    reading = recognise_calls(reached, document, releases.read_files(document.path, repository))
     if reading is not None and _may_stay_on_cpu(reading, reached):
         reading = None
     return evaluated, _merge_files(reading, document.path, repository) if reading is not None else None
@@ -103,16 +104,18 @@ def _is_engineless(reading: Reading) -> bool:
     return task is not None and task.value == "inference"
 
 
-def recognise_calls(calls: Sequence[Object], document: Document) -> Reading | None:
+def recognise_calls(calls: Sequence[Object], document: Document, pins: releases.Pins) -> Reading | None:
     """Return what some calls of a program compute that nothing here starts."""
     at = Argument(document.path.rpartition("/")[2], Origin(document, (), (0, 0)))
-    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True))
+    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True), pins)
 
 
-def recognise(evaluated: Evaluated, reader: Reader, program: Argument, command: Command) -> Reading | None:
+def recognise(
+    evaluated: Evaluated, reader: Reader, program: Argument, command: Command, pins: releases.Pins
+) -> Reading | None:
     """Return what the calls of a program compute: those that it reaches, else those of its functions."""
     for calls in _list_sets(evaluated):
-        if (found := _recognise(calls, reader, program, command)) is not None:
+        if (found := _recognise(calls, reader, program, command, pins)) is not None:
             return None if _may_train(found, evaluated, reader, program, command) else found
     return None
 
@@ -125,10 +128,12 @@ def _may_train(found: Reading, evaluated: Evaluated, reader: Reader, program: Ar
     return training.read(evaluated.calls, reader, program, command) is not None
 
 
-def _recognise(calls: Sequence[Object], reader: Reader, program: Argument, command: Command) -> Reading | None:
+def _recognise(
+    calls: Sequence[Object], reader: Reader, program: Argument, command: Command, pins: releases.Pins
+) -> Reading | None:
     found = (
         training.read(calls, reader, program, command)
-        or _serve(calls, reader, command)
+        or _serve(calls, reader, command, pins)
         or inference.read(calls, reader)
     )
     return _mark_defaults(found, calls) if found is not None else None
@@ -141,10 +146,10 @@ def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
     yield list(evaluated.calls)
 
 
-def _serve(calls: Sequence[Object], reader: Reader, command: Command) -> Reading | None:
+def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: releases.Pins) -> Reading | None:
     """Return the engine that a program starts; of several, what they have in common."""
     image = command.image._replace(text="") if command.image.text is None else command.image
-    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment)}
+    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins)}
     if not found:
         return None
     first, *others = found.values()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gpulint import engines
+from gpulint.adapters.python import releases
 from gpulint.adapters.python.words import Reader, is_on, last_name, list_words, read_number, root
 from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.source.python.values import Constant, Object, Open, Value
@@ -54,14 +55,15 @@ OF_LLAMA = {
 
 
 def read(
-    calls: Iterable[Object], reader: Reader, image: Argument, environment: Mapping[str, Argument]
+    calls: Iterable[Object], reader: Reader, image: Argument, environment: Mapping[str, Argument], pins: releases.Pins
 ) -> Iterator[tuple[Object, Reading]]:
     """Yield what each engine that a program starts is given, with the call that starts it."""
     for call in calls:
         words = _find_words(call, reader)
         if words is None:
             continue
-        invocation = Invocation(image, tuple(words), environment, entrypoint=False)
+        named = releases.choose(image, pins, call, words)
+        invocation = Invocation(named, tuple(words), environment, entrypoint=False)
         reading = engines.read(invocation)
         if reading is not None:
             yield call, _clean(reading, call, reader)
@@ -129,13 +131,15 @@ def _translate(call: Object, reader: Reader, engine: str, skipped: tuple[str, ..
             yield from reader.flags(call, [(keyword, flag)])
 
 
-def read_settings(engine: str, model: Value | None, settings: Object, reader: Reader) -> Reading | None:
+def read_settings(
+    engine: str, model: Value | None, settings: Object, reader: Reader, pins: releases.Pins
+) -> Reading | None:
     """Return an engine that a library starts with settings of the engine's own names."""
     given = Object(settings.name, settings.place, [], dict(settings.keywords))
     if model is not None:
         given.keywords["model" if engine == "vllm" else "model_path"] = model
     words = _read_vllm(given, reader) if engine == "vllm" else _read_sglang(given, reader)
-    image = _locate(settings, reader)._replace(text="")
+    image = releases.choose(_locate(settings, reader)._replace(text=""), pins, settings, words)
     found = engines.read(Invocation(image, tuple(words), {}, entrypoint=False))
     return _clean(found, settings, reader) if found is not None else None
 
