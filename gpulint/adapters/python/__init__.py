@@ -86,7 +86,11 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
     if not placements and found is not None:
-        counts = {**_open_host(found, document), **hardware.read_scaling(evaluated.calls, Reader())}
+        stated = {
+            **hardware.read_devices(evaluated.calls, Reader()),
+            **hardware.read_scaling(evaluated.calls, Reader()),
+        }
+        counts = {**_open_host(found, document), **stated}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
 
 
@@ -103,9 +107,7 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
         yield _build(document, name, anchor, counts, found or Reading({}, None))
 
 
-def _build_placed(
-    document: Document, placement: Placement, evaluated: Evaluated, repository: Repository
-) -> Workload:
+def _build_placed(document: Document, placement: Placement, evaluated: Evaluated, repository: Repository) -> Workload:
     calls = [call for call in evaluated.calls if placement.nodes & set(call.within)]
     calls += hardware.list_commands(document, evaluated, placement)
     pins = releases.read_image(placement.image, document, repository)

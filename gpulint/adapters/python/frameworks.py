@@ -84,7 +84,9 @@ def read_core(calls: Sequence[Object], reader: Reader, program: Argument) -> dic
 
 def read_torchtitan(calls: Sequence[Object], reader: Reader) -> Reading | None:
     """Return a run of torchtitan by its configuration, as its file states it."""
-    config = next((call for call in calls if call.name.startswith("torchtitan.") and last_name(call) == "JobConfig"), None)
+    config = next(
+        (call for call in calls if call.name.startswith("torchtitan.") and last_name(call) == "JobConfig"), None
+    )
     if config is None or not any(last_name(call) == "Trainer" and root(call) == "torchtitan" for call in calls):
         return None
     plain = _to_plain(config, 0)

@@ -15,7 +15,9 @@ TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "opti
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
 OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
-WRITES = frozenset({"merge_and_unload", "save_pretrained", "save_pretrained_merged", "save_pretrained_gguf", "save_quantized"})
+WRITES = frozenset(
+    {"merge_and_unload", "save_pretrained", "save_pretrained_merged", "save_pretrained_gguf", "save_quantized"}
+)
 ASKS = frozenset({"generate", "pipeline", "encode", "predict", "forward", "quantize"})
 GENERATES = re.compile(r"\.generate$")
 
@@ -29,7 +31,9 @@ def runs_on_gpu(calls: Sequence[Object]) -> bool:
         return False
     for call in calls:
         name = last_name(call)
-        if name in ("cuda", "enable_model_cpu_offload", "enable_sequential_cpu_offload") or models.is_cuda(call.get("device")):
+        if name in ("cuda", "enable_model_cpu_offload", "enable_sequential_cpu_offload") or models.is_cuda(
+            call.get("device")
+        ):
             return True
         if name == "to" and root(call) in models.ROOTS and any(_is_open_device(value) for value in call.arguments):
             return True

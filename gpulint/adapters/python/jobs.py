@@ -70,7 +70,9 @@ def _read_role(job: Job, document: Document, evaluated: Evaluated, name: str, re
 def _read_engine(job: Job, role: Role, reader: Reader, pins: releases.Pins) -> Role | None:
     """Return an engine that the platform starts with settings of the engine's own names."""
     settings = job.find("settings")
-    entries = settings.entries if isinstance(settings, Entries) else settings.keywords if isinstance(settings, Object) else {}
+    entries = (
+        settings.entries if isinstance(settings, Entries) else settings.keywords if isinstance(settings, Object) else {}
+    )
     given = Object(job.call.name, job.call.place, [], {str(name): value for name, value in entries.items()})
     found = serving.read_settings(job.row["engine"], job.find("model"), given, reader, pins)
     if found is None:
@@ -178,7 +180,9 @@ def _list_choices(job: Job, value: Value, reader: Reader) -> Iterator[Choice]:
             yield Choice(str(name), place[0], count.value, count.origins)
     elif text := read_text(value):
         name, _, number = text.partition(":")
-        known = int(number) if number.isdecimal() else 1 if not number else Unknown(f"the count {number} is not a number")
+        known = (
+            int(number) if number.isdecimal() else 1 if not number else Unknown(f"the count {number} is not a number")
+        )
         yield Choice(name.strip(), reader.origins(value, job.call.place)[0], known)
 
 
@@ -227,7 +231,9 @@ def _read_work(job: Job, document: Document, evaluated: Evaluated, role: Role, r
 
 def _read_model(job: Job, model: Value) -> dict[str, Field]:
     field = make_field(Reader(), model, job.call.place)
-    return {"checkpoint": Field(field.value.removeprefix("hf://"), field.origins) if isinstance(field.value, str) else field}
+    return {
+        "checkpoint": Field(field.value.removeprefix("hf://"), field.origins) if isinstance(field.value, str) else field
+    }
 
 
 def _apply(role: Role, found: Reading | None) -> Role:
@@ -250,7 +256,11 @@ def _list_invocations(job: Job, near: str, repository: Repository) -> list[Invoc
     image_value = job.find("image")
     pins = _read_pins(job)
     at = reader.word(Constant(job.call.name, place), place)
-    image = reader.word(image_value, place) if image_value is not None else at._replace(text=None, why="the platform's image")
+    image = (
+        reader.word(image_value, place)
+        if image_value is not None
+        else at._replace(text=None, why="the platform's image")
+    )
     if image_value is None and pins:
         image = next(iter(pins.values()))
     environment = Environment()
@@ -303,4 +313,3 @@ def _build_command(job: Job) -> Command | None:
         if not is_nothing(value):
             flags.append(reader.pair(f"--{name}", value, place))
     return Command(at._replace(text=None), (at._replace(text="python"), at, *flags), {}, open_environment=True)
-

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import entries, inference, locate, releases, serving, training
+from gpulint.adapters.python import entries, hardware, inference, locate, releases, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -92,6 +92,12 @@ def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:
 
 def _may_stay_on_cpu(reading: Reading, calls: Sequence[Object]) -> bool:
     """Return whether a program may compute on the processor, or only load, merge or convert a model."""
+    if hardware.is_on_cpu(calls):
+        return True
+    task = reading.fields.get("task")
+    known = reading.fields.keys() & {"engine", "checkpoint", "network", "sharding"}
+    if task is not None and task.value == "training" and not known:
+        return not inference.runs_on_gpu(calls)
     if _is_engineless(reading):
         return not inference.runs_on_gpu(calls) or inference.is_conversion(calls)
     layers = reading.fields.get("gpu_layers")

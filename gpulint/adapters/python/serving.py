@@ -12,6 +12,7 @@ from dataclasses import replace
 from gpulint import engines
 from gpulint.adapters.python import releases
 from gpulint.adapters.python.words import Reader, is_on, last_name, list_words, read_number, root
+from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.source.python.values import Constant, Object, Open, Value
 from gpulint.workload import Field
@@ -23,6 +24,7 @@ NOTICES = ("_argument",)
 OFFLINE_TOKENS = Field(8192, source="default of vLLM's LLM class, 16,384 on some GPUs")
 """vllm v0.8.0 and v0.33.0 vllm/engine/arg_utils.py, UsageContext.LLM_CLASS: 16,384 from 70 GiB on except on the A100, and
 8,192 on other GPUs, where the server takes 8,192 and 2,048."""
+SINCE = (0, 8, 0)
 OF_LMDEPLOY = {
     "tp": "--tp",
     "dp": "--dp",
@@ -86,7 +88,9 @@ def _clean(reading: Reading, call: Object, reader: Reader) -> Reading:
     fields = {name: field for name, field in reading.fields.items() if not name.endswith(NOTICES)}
     if "engine" in fields:
         fields["engine"] = replace(fields["engine"], origins=command_line.find_origins(_locate(call, reader)))
-    if (root(call), last_name(call)) == ("vllm", "LLM"):
+    release = fields.get("engine_version")
+    older = release is not None and (tables.release(str(release.value)) or SINCE) < SINCE
+    if (root(call), last_name(call)) == ("vllm", "LLM") and not older:
         fields.setdefault("max_num_batched_tokens", OFFLINE_TOKENS)
     return reading._replace(fields=fields, open_ended=reading.open_ended or call.open_ended)
 
