@@ -41,7 +41,8 @@ METADATA = "docker/metadata-action"
 class Declared(NamedTuple):
     """A build as a file states it: the image, the folder of the file, and paths that are relative to it.
 
-    `below_context` says that the Dockerfile's path is relative to the context.
+    `below_context` says that the Dockerfile's path is relative to the context. The image of a compose service without a
+    name for it is empty.
     """
 
     image: str
@@ -85,10 +86,10 @@ def _read_data(document: Document, near: str) -> Iterator[Declared]:
     data = document.data if isinstance(document.data, dict) else {}
     services = data.get("services")
     for service in services.values() if isinstance(services, dict) else ():
-        if isinstance(service, dict) and isinstance(service.get("image"), str) and service.get("build"):
+        if isinstance(service, dict) and service.get("build"):
             build = service["build"]
             own = build if isinstance(build, dict) else {"context": build}
-            yield _declare(service["image"], near, own, own.get("dockerfile"), "args", below_context=True)
+            yield _declare(service.get("image") or "", near, own, own.get("dockerfile"), "args", below_context=True)
     yield from _read_skaffold(data, near)
     yield from _read_steps(data, near)
 

@@ -17,6 +17,7 @@ from gpulint.workload import Build, Container
 DOCKERFILES = r"(?:[Dd]ocker|[Cc]ontainer)file(?:[.-][\w.-]+)?|[\w.-]+\.(?:[Dd]ocker|[Cc]ontainer)file"
 DOCKERFILES_MAX = 200
 BASES_MAX = 5
+COMPOSE = re.compile(r"(?:^|/)(?:docker-)?compose[^/]*$")
 SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
 TEMPLATES = frozenset({"j2", "tmpl", "tpl", "template", "dockerignore", "md"})
 ASIDE = frozenset({".devcontainer", "tests", "test", "docs", ".github", "third_party", "vendor", "ci"})
@@ -72,7 +73,7 @@ def _find_build(container: Container, near: str, repository: Repository) -> Buil
     return (
         _find_named(text, paths)
         or _find_by_file(container, paths, repository)
-        or _find_alone(container, paths, repository)
+        or _find_alone(container, paths, near, repository)
     )
 
 
@@ -156,14 +157,14 @@ def _find_by_file(container: Container, paths: Sequence[str], repository: Reposi
     return Build(found[0], assumption=BY_FILE.format(found[0], word.text)) if len(found) == 1 else None
 
 
-def _find_alone(container: Container, paths: Sequence[str], repository: Repository) -> Build | None:
+def _find_alone(container: Container, paths: Sequence[str], near: str, repository: Repository) -> Build | None:
     """Return the only Dockerfile of a repository, if nothing says that its image is another one.
 
-    An image of Docker's library, or of a publisher on whose images the Dockerfile builds, is not built here.
+    An image of a publisher on whose images the Dockerfile builds is not built here.
     """
     own = [path for path in paths if not ASIDE & set(path.split("/")[:-1])]
     image = container.image.text or ""
-    if len(own) != 1:
+    if len(own) != 1 or _is_taken(own[0], image, near, repository):
         return None
     layer = layers.read(Build(own[0]), repository)
     if layer is None or _is_contradicted(container, layer, repository):
@@ -185,3 +186,13 @@ def _is_contradicted(container: Container, layer: Layer, repository: Repository)
     word = next(iter(container.entrypoint or ()), None)
     path = (word.text if word is not None else None) or ""
     return path.startswith("/") and not path.startswith(SYSTEM) and not layers.find_file((layer,), path, "", repository)
+
+
+def _is_taken(path: str, image: str, near: str, repository: Repository) -> bool:
+    """Return whether a file says that a Dockerfile builds another image, or that of another service of compose."""
+    for one in _list_declared(near, repository):
+        resolved = declared.resolve(one, (path,))
+        name = _read_name(one.image)
+        if resolved and (name not in ("", _read_name(image)) or (not one.image and COMPOSE.search(near))):
+            return True
+    return False

@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint import engines
+from gpulint.adapters.images import join, packages
 from gpulint.adapters.images import layers as image_layers
-from gpulint.adapters.images import packages
 from gpulint.adapters.images.layers import Layer
 from gpulint.adapters.programs import container_command, launchers, python_program
 from gpulint.adapters.programs.container_command import Environment, Script
@@ -195,6 +196,20 @@ def choose_program(
             if program := image_layers.find_file(layers, name if "/" in name else f"./{name}", folder, repository):
                 return command._replace(program=program)
     return command
+
+
+def computes(container: Container, near: str, repository: Repository) -> bool:
+    """Return whether the image of a container is built here and starts an engine, or a Python program that computes."""
+    from gpulint.adapters.python import reading
+
+    found = join.find(container, near, repository)
+    if not found:
+        return False
+    started = read(container, found, repository)
+    if any(engines.read(invocation) is not None for invocation in started.invocations):
+        return True
+    command = choose_program(started, container, found, repository)
+    return command is not None and reading.read(command, near, repository) is not None
 
 
 def _list_folders(container: Container, layers: Sequence[Layer], environment: Mapping[str, Argument]) -> Iterator[str]:

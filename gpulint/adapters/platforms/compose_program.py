@@ -16,7 +16,7 @@ from gpulint.adapters.programs.dockerfile import BuiltImage
 from gpulint.engines import Argument, Invocation, image_tags
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin
+from gpulint.workload import Container, Field, Origin
 
 BUILT = "the image is built from the repository's own files"
 
@@ -61,6 +61,35 @@ def invocations(
         return
     of_image = not overridden and (built is None or built.entrypoint is None)
     yield from container_command.programs(image, words, variables, _make_script_reader(texts), of_image)
+
+
+def read_container(service: Service, environment: Environment) -> Container | None:
+    """Return how a service starts its image, or the one that it builds."""
+    build, image = compose_service.find_build(service), service.text("image")
+    if image is None and build is None:
+        return None
+    named = Argument(None, compose_devices.locate(service, "build"), BUILT) if image is None else image
+    entrypoint, command = (
+        tuple(container_command.mark_placeholder(word) for word, _ in compose_service.words(service, key))
+        if _is_stated(service, key)
+        else None
+        for key in ("entrypoint", "command")
+    )
+    folder = service.text("working_dir")
+    return Container(
+        named,
+        entrypoint,
+        command,
+        environment,
+        environment.open_ended,
+        (folder.text if folder is not None else "") or "",
+        build,
+    )
+
+
+def _is_stated(service: Service, key: str) -> bool:
+    stated = service.find(key)
+    return stated is not None and stated.value is not None
 
 
 def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, Text]]:

@@ -364,7 +364,7 @@ def _read_shell_word(script: Script, word: shell.Word, variables: Environment) -
         unread = _mark_unreadable(word.raw, place, unset.why or f"{stated} is not known here")
         return unread._replace(category=unset.category or _find_category(word, place, variables))
     known = variables.get(name)
-    if known is None or known.text != word.text:
+    if known is None or known.text is None or not word.text.endswith(known.text):
         return Argument(word.text, place)
     return Argument(word.text, place, behind=known.behind or known.origin)
 

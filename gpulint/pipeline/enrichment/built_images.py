@@ -14,9 +14,10 @@ from gpulint.adapters.platforms import task
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Reading
 from gpulint.source.repository import Repository
-from gpulint.workload import Container, Field, Origin, Role, Workload
+from gpulint.workload import Container, Field, Origin, Role, Unknown, Workload
 
-OF_MACHINES = frozenset({"gpus_per_pod", "pods_per_replica", "replicas", "accelerator"})
+OF_MACHINES = frozenset({"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "accelerator"})
+"""Fields in which the file that starts a container precedes what its image says."""
 REPLACEABLE = "the Dockerfile's default is used, which --build-arg {} can replace"
 
 
@@ -35,8 +36,12 @@ def _is_open(role: Role) -> bool:
     """Return whether the image of a role may say more of what runs than its file."""
     if role.container is None:
         return False
-    engine = role.text("engine")
-    return not engines.find_purpose(engine) or role.arguments is None or "engine_version" not in role.fields
+    return not _is_known(role) or "engine_version" not in role.fields
+
+
+def _is_known(role: Role) -> bool:
+    """Return whether a role's file states what runs: an engine with its model."""
+    return bool(engines.find_purpose(role.text("engine"))) and bool(role.text("checkpoint"))
 
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[Role]:
@@ -53,6 +58,8 @@ def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[R
     role = replace(role, image_assumption=found[0].build.assumption)
     if readings:
         settled = task.merge_readings(readings, role.fields.get("gpus_per_pod", Field(None)))
+        if _is_known(role) and not _agrees(role, settled):
+            return (role,)
         return tuple(_settle(role, reading, found) for reading in settled)
     command = start.choose_program(started, container, found, repository)
     if command is None:
@@ -72,9 +79,20 @@ def _find_settings(found: Sequence[Layer], container: Container, repository: Rep
     )
 
 
+def _agrees(role: Role, readings: Sequence[Reading]) -> bool:
+    """Return whether the image starts what the role's file states, so that it only tells the release."""
+    stated = [role.value(name) for name in ("engine", "checkpoint")]
+    found = [[reading.fields.get(name, Field(None)).value for name in ("engine", "checkpoint")] for reading in readings]
+    return found == [stated]
+
+
 def _settle(role: Role, reading: Reading, found: Sequence[Layer]) -> Role:
     """Return a role with the engine that its image starts; what its own file states of machines holds."""
-    own = {name: field for name, field in reading.fields.items() if name not in OF_MACHINES or name not in role.fields}
+    own = {
+        name: field
+        for name, field in reading.fields.items()
+        if name not in OF_MACHINES or name not in role.fields or isinstance(role.value(name), Unknown)
+    }
     kept = {name: field for name, field in role.fields.items() if name != "program"}
     return replace(
         role,

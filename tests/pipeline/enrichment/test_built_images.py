@@ -37,7 +37,7 @@ def pod(image: str = IMAGE, **keys: str) -> str:
 
 def read(files: dict[str, str], path: str = "k8s/pod.yaml") -> list[Role]:
     held = ExampleRepository({name: textwrap.dedent(text).lstrip("\n").encode() for name, text in files.items()})
-    repository = cast(Repository, held)
+    repository = cast("Repository", held)
     (document,) = repository.read_documents(path)
     return [role for workload in enrichment.read(document, repository) for role in workload.roles]
 
@@ -58,9 +58,17 @@ def test_a_script_of_the_image_gets_the_variables_and_the_arguments_of_the_manif
             "docker/llm/scripts/start.sh": SCRIPT,
         }
     )
-    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len") == ["vllm", "Qwen/Qwen3-8B", 2, 4096]
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len") == [
+        "vllm",
+        "Qwen/Qwen3-8B",
+        2,
+        4096,
+    ]
     tensor_parallel = role.fields["tensor_parallel"]
-    assert [origin.document.path for origin in tensor_parallel.origins] == ["k8s/pod.yaml", "docker/llm/scripts/start.sh"]
+    assert [origin.document.path for origin in tensor_parallel.origins] == [
+        "k8s/pod.yaml",
+        "docker/llm/scripts/start.sh",
+    ]
     assert tensor_parallel.origins[0].text() == "2"
 
 
@@ -79,8 +87,16 @@ STARTS = {
         "Qwen/Qwen3-4B",
     ),
     "an argument of the build": ("ARG M=Qwen/Qwen3-8B\nENV M=${M}\nCMD vllm serve $M", {}, "Qwen/Qwen3-8B"),
-    "a script that runs the command": ('COPY run.sh /\nENTRYPOINT ["/run.sh"]\nCMD ["vllm", "serve", "a/b"]', {}, "a/b"),
-    "a script in a folder of PATH": ('COPY run.sh /usr/local/bin/\nENTRYPOINT ["run.sh"]\nCMD vllm serve a/b', {}, "a/b"),
+    "a script that runs the command": (
+        'COPY run.sh /\nENTRYPOINT ["/run.sh"]\nCMD ["vllm", "serve", "a/b"]',
+        {},
+        "a/b",
+    ),
+    "a script in a folder of PATH": (
+        'COPY run.sh /usr/local/bin/\nENTRYPOINT ["run.sh"]\nCMD vllm serve a/b',
+        {},
+        "a/b",
+    ),
     "a script from another stage": (
         'COPY --from=files /in/run.sh /run.sh\nENTRYPOINT ["/run.sh"]\nCMD ["vllm", "serve", "a/b"]',
         {},
@@ -168,7 +184,11 @@ def test_another_dockerfile_of_the_repository_is_the_base() -> None:
 
 def test_dockerfiles_that_build_on_one_another_end() -> None:
     (role,) = read(
-        {"k8s/pod.yaml": pod(), "llm/Dockerfile": "FROM x/base\n", "base/Dockerfile": "FROM x/llm\nCMD vllm serve a/b\n"}
+        {
+            "k8s/pod.yaml": pod(),
+            "llm/Dockerfile": "FROM x/base\n",
+            "base/Dockerfile": "FROM x/llm\nCMD vllm serve a/b\n",
+        }
     )
     assert role.text("checkpoint") == "a/b"
 
@@ -240,3 +260,122 @@ def test_an_image_that_may_be_another_one_is_not_read(image: str, keys: dict[str
     own = {path: f"FROM nvidia/cuda:12.4.1\nCMD vllm serve {name}\n" for path, name in files.items()}
     (role,) = read({"k8s/pod.yaml": pod(image, **keys), **own})
     assert role.text("checkpoint") == ""
+
+
+# ---- what starts the container
+
+START = """
+    #!/bin/bash
+    exec python3 -m vllm.entrypoints.openai.api_server --model "${MODEL:-a/b}" --tensor-parallel-size ${TP:-1} "$@"
+"""
+STARTED = {
+    "compose builds it": (
+        "compose.yaml",
+        """
+        services:
+          chat:
+            build: {context: llm}
+            environment: {TP: 2}
+            command: ["--max-model-len", "4096"]
+            deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 2, capabilities: [gpu]}]}}}
+        """,
+    ),
+    "compose names it": (
+        "compose.yaml",
+        """
+        services:
+          chat:
+            image: team/llm:1
+            environment: [TP=2]
+            command: --max-model-len 4096
+            deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 2, capabilities: [gpu]}]}}}
+        """,
+    ),
+    "docker run": (
+        "run.sh",
+        """
+        #!/bin/bash
+        docker run -d --gpus 2 -e TP=2 registry/llm:1 --max-model-len 4096
+        """,
+    ),
+    "docker run without words": (
+        "run.sh",
+        """
+        #!/bin/bash
+        docker build -t llm llm
+        docker run -d --gpus 2 -e TP=2 -e LENGTH=4096 llm
+        """,
+    ),
+    "a Makefile": ("Makefile", "run:\n\tdocker run --gpus 2 -e TP=2 llm --max-model-len 4096\n"),
+    "Nomad": (
+        "chat.nomad",
+        """
+        job "chat" {
+          group "g" {
+            task "chat" {
+              driver = "docker"
+              config {
+                image = "registry/llm:1"
+                args  = ["--max-model-len", "4096"]
+              }
+              env { TP = "2" }
+              resources {
+                device "nvidia/gpu" { count = 2 }
+              }
+            }
+          }
+        }
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "text"), STARTED.values(), ids=STARTED)
+def test_every_format_passes_its_variables_and_words_to_the_image(path: str, text: str) -> None:
+    dockerfile = 'FROM nvidia/cuda:12.4.1\nWORKDIR /app\nCOPY start.sh .\nENTRYPOINT ["./start.sh"]\nCMD ["--max-model-len", "4096"]\n'
+    (role,) = read({path: text, "llm/Dockerfile": dockerfile, "llm/start.sh": START}, path)
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "gpus_per_pod") == [
+        "vllm",
+        "a/b",
+        2,
+        4096,
+        2,
+    ]
+
+
+def test_a_variable_of_the_host_does_not_reach_a_container() -> None:
+    run = "#!/bin/bash\nexport TP=2 MODEL=c/d\ndocker run --gpus 2 -e MODEL llm\n"
+    files = {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nENTRYPOINT ["/start.sh"]\n', "llm/start.sh": START}
+    (role,) = read({"run.sh": run, **files}, "run.sh")
+    assert values(role, "checkpoint", "tensor_parallel") == ["c/d", 1]
+
+
+def test_a_container_of_an_image_that_is_not_built_here_stays_unknown() -> None:
+    assert (
+        read({"run.sh": "#!/bin/bash\ndocker run --gpus all other/thing\n", "llm/Dockerfile": "FROM x\n"}, "run.sh")
+        == []
+    )
+
+
+def test_another_program_in_an_image_of_an_engine_gets_no_arguments_of_the_engine() -> None:
+    files = {
+        "llm/Dockerfile": "FROM vllm/vllm-openai:v0.10.1\nENTRYPOINT []\nCOPY own /own\n",
+        "llm/own/work.py": "print(1)\n",
+    }
+    run = "#!/bin/bash\ndocker run --gpus 1 team/llm:1 python3 -m own.work --model a/b\n"
+    (role,) = read({"run.sh": run, **files}, "run.sh")
+    assert values(role, "engine", "checkpoint") == [None, None]
+
+
+def test_the_only_dockerfile_is_not_that_of_an_image_if_a_file_says_that_it_builds_another() -> None:
+    files = {
+        "k8s/pod.yaml": pod("ghcr.io/other/plex:1"),
+        "x/Dockerfile": "FROM nvidia/cuda:12.4.1\nCMD vllm serve a/b\n",
+    }
+    assert read(files)[0].text("checkpoint") == "a/b"
+    (role,) = read({**files, "build.sh": "#!/bin/sh\ndocker build -t llm x\n"})
+    assert role.text("checkpoint") == ""
+    gpu = "deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}"
+    compose = f"services: {{a: {{build: x}}, b: {{image: other/plex, {gpu}}}}}"
+    found = read({"compose.yaml": compose, "x/Dockerfile": files["x/Dockerfile"]}, "compose.yaml")
+    assert [role.text("checkpoint") for role in found] == ["a/b", ""]
