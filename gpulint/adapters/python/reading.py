@@ -35,7 +35,7 @@ _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 def read(command: Command, near: str, repository: Repository) -> Reading | None:
     """Return what the program of a command computes; None if it is not in the repository, or computes nothing known."""
     started = python_program.find(command.words)
-    path = locate.find(started, near, repository) if started is not None else None
+    path = command.program or (locate.find(started, near, repository) if started is not None else None)
     if started is None or path is None:
         return None
     slots: dict[Slot, Argument] = {Slot("word", str(at)): word for at, word in enumerate(started.words)}
