@@ -133,7 +133,7 @@ def _matches_program(ours: str, theirs: str) -> bool:
     named = theirs.lower()
     if ours == "transformers" and re.search(r"trl|peft|accelerate|deepspeed|unsloth", named):
         return True
-    if ours == "own" or "." in ours:
+    if ours in ("own", "pytorch") or "." in ours:
         return named.startswith(("own", "?"))
     spelled = SPELLINGS.get(ours, ours)
     return bool(re.search(rf"(?<![a-z]){re.escape(spelled.lower())}", named))
