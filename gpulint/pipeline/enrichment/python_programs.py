@@ -40,11 +40,15 @@ def _is_open(role: Role) -> bool:
 
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Role:
+    from gpulint.adapters.python import own_files
     from gpulint.adapters.python import reading as python_reading
 
     if role.command is None:
         return role
-    found = python_reading.read(role.command, workload.document.path, repository)
+    near = workload.document.path
+    found = python_reading.read(role.command, near, repository)
+    if found is None and not role.text("engine"):
+        found = own_files.read(role.command, near, repository)
     if found is None:
         return role
     return settle(role, found.fields, found.open_ended)
