@@ -149,6 +149,7 @@ def _read_settings(service: Service, environment: Environment) -> dict[str, Fiel
     """Read the memory, processors and shared memory of a container."""
     fields = {
         "shared_memory_default": Field(not _has_shared_memory(service), (service.origin,)),
+        "shared_memory_remedy": Field("set shm_size: 8g or ipc: host"),
         "service_links": Field(False, source="compose sets no variables for services"),
         "engines_on_card": Field(Unknown("other services of the host may use the same GPUs"), (service.origin,)),
     }

@@ -41,7 +41,8 @@ class StartedCommand(NamedTuple):
     """One command of a script: what it starts, the variables it sees, and its job.
 
     `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
-    gives a Ray cluster before it submits a program to it.
+    gives a Ray cluster before it submits a program to it. `ray_spans_job` means that the script started Ray on
+    further nodes of its job.
     """
 
     launch: Launch
@@ -49,6 +50,7 @@ class StartedCommand(NamedTuple):
     conditional: bool
     job: Job | None
     cluster: Argument | None = None
+    ray_spans_job: bool = False
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -219,11 +221,15 @@ def _read_path(word: Word) -> str | None:
 
 
 def _add_ray_gpus(commands: Iterable[StartedCommand]) -> Iterator[StartedCommand]:
-    """Yield the commands of a script, with the GPUs of the Ray cluster that an earlier one starts."""
+    """Yield the commands of a script, with the GPUs of the Ray cluster that an earlier one starts, and its nodes."""
     cards: Argument | None = None
+    joined = False
     for started in commands:
         if [word.text for word in started.words[:2]] == ["ray", "start"]:
             cards = _read_ray_gpus(started.words) or cards
+            joined |= any((word.text or word.flag).startswith("--address") for word in started.words[2:])
+        if joined and started.job is not None:
+            started = started._replace(ray_spans_job=True)
         submits = any(step.launcher == "ray job submit" for step in started.launch.steps)
         alone = started.job is None and not started.launch.steps
         yield started._replace(cluster=cards) if cards is not None and (submits or alone) else started
