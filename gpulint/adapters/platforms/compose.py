@@ -11,7 +11,7 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
-from gpulint.adapters.programs import nccl_variables
+from gpulint.adapters.programs import example_settings, nccl_variables
 from gpulint.adapters.programs.container_command import Environment
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
@@ -107,7 +107,8 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     program = {} if readings else _read_program(service, invocations)
     read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings, invocations)
-    roles = tuple(_count_instance(role) for role in read_roles)
+    example = example_settings.build(compose_service.find_example(service, repository))
+    roles = tuple(_count_instance(role).having(**example) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
 

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.programs import processes, replica, slurm
+from gpulint.adapters.programs import example_settings, processes, replica, slurm
 from gpulint.adapters.programs.process import StartedCommand
 from gpulint.adapters.scripts import gpu_programs as scripts_gpu_programs
 from gpulint.adapters.scripts import resources_of_process
@@ -34,6 +34,7 @@ def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: 
             fields = _divide_gpus(gpu_program, fields)
         if programs > 1 or gpu_program.one.job is None:
             fields["engines_on_card"] = Field(Unknown("other programs may run on the same GPUs"), (gpu_program.anchor,))
+        fields |= example_settings.build(gpu_program.one.example)
         reading = gpu_program.reading
         yield Role(
             unique,
