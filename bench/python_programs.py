@@ -153,7 +153,7 @@ def _is_program(row: Row, found: WorkloadSummary | None, role: RoleSummary | Non
         return False
     kind = next((kind for kind, names in OWN.items() if row["program"] in names), "")
     is_read = found.kind == kind and not role.architecture.startswith("?")
-    return role.engine == row["program"] or (is_read and role.engine in ("", *LAUNCHERS))
+    return bool(role.engine == row["program"] or (is_read and role.engine in ("", *LAUNCHERS)))
 
 
 def _is_checkpoint(row: Row, role: RoleSummary | None, facts: EvaluatedRole | None) -> bool:
