@@ -50,7 +50,8 @@ def compute(
     files = {source.path: source.content for source in found if isinstance(source, Source)}
     report = check.check_files(found, tree, rules, watchdog)
     skipped = tuple(source for source in found if isinstance(source, Skip))
-    return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog))
+    outcome = fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog)
+    return FixRun(files, skipped, report._replace(failures=report.failures + outcome.failures), outcome)
 
 
 def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog = watchdogs.NONE) -> Report:
@@ -62,7 +63,8 @@ def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Wa
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules, watchdog)
+    report = check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules, watchdog)
+    return report._replace(failures=report.failures + run.outcome.failures)
 
 
 def fix_findings(
@@ -91,6 +93,7 @@ def fix_findings(
         tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.applied),
         tuple(skipped for outcome in outcomes for skipped in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
+        tuple(failure for outcome in outcomes for failure in outcome.failures),
     )
 
 
