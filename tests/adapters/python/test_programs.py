@@ -409,8 +409,34 @@ def test_a_program_that_nothing_starts_is_a_workload_whose_host_is_open() -> Non
     assert isinstance(role.value("accelerator"), Unknown)
 
 
-def test_a_program_that_a_file_names_is_no_workload_of_its_own() -> None:
-    assert read({"serve.py": ALONE, "run.sh": "python serve.py"}, "serve.py") == []
+@pytest.mark.parametrize(
+    ("path", "file", "text"),
+    [
+        ("serve.py", "run.sh", "python serve.py"),
+        ("app/serve.py", "run.sh", "python -m app.serve --tp 2"),
+        ("app/serve.py", "pod.yaml", 'command: ["python", "-m", "app.serve"]'),
+        ("app/serve.py", "pod.yaml", "command:\n  - python\n  - -m\n  - app.serve\n"),
+        ("app/serve.py", "pod.yaml", 'command: ["uvicorn", "app.serve:app", "--port", "80"]'),
+        ("app/serve.py", "pod.yaml", "command:\n  - gunicorn\n  - -w\n  - '1'\n  - app.serve:app\n"),
+        ("serve.py", "service.yaml", "applications:\n  - import_path: serve:app\n"),
+        ("serve/__main__.py", "pod.yaml", 'command: ["python", "-m", "serve"]'),
+    ],
+)
+def test_a_program_that_a_file_names_is_no_workload_of_its_own(path: str, file: str, text: str) -> None:
+    assert read({path: ALONE, file: text}, path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("app.py", 'command: ["uvicorn", "main:app"]'),
+        ("serve/__main__.py", 'command: ["python", "serve.sh"]'),
+        ("serve.py", "image: serve:app"),
+        ("serve.py", "args: [-w, serve]"),
+    ],
+)
+def test_a_program_of_another_name_is_a_workload_of_its_own(path: str, text: str) -> None:
+    assert len(read({path: ALONE, "pod.yaml": text}, path)) == 1
 
 
 @pytest.mark.parametrize(
