@@ -560,3 +560,34 @@ def test_a_suggestion_edits_the_literal_of_the_program(tmp_path: Path, monkeypat
     assert [(place.location.path, place.location.line) for place in finding.related][-1] == ("serve.py", 2)
     (change,) = finding.suggestions[0].edits
     assert (change.location.path, change.location.line, change.old, change.new) == ("serve.py", 2, "1", "2")
+
+
+TUNE = """
+    import argparse
+    from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deepspeed")
+    options = parser.parse_args()
+    model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B")
+    arguments = TrainingArguments(output_dir="out", deepspeed=options.deepspeed, bf16=True)
+    Trainer(model=model, args=arguments).train()
+"""
+
+
+@pytest.mark.parametrize(("stage", "sharding"), [(3, "deepspeed"), (1, "deepspeed")])
+def test_deepspeed_leaves_sharding_to_the_settings_that_a_program_names(stage: int, sharding: str) -> None:
+    command = '"deepspeed", "--num_gpus=2", "train.py", "--deepspeed", "zero.json"'
+    settings = f'{{"bf16": {{"enabled": true}}, "zero_optimization": {{"stage": {stage}}}}}'
+    role = read_role({"pod.yaml": POD.replace("COMMAND", command), "train.py": TUNE, "zero.json": settings}, "pod.yaml")
+    assert values(role, "engine", "sharding", "zero_stage") == {
+        "engine": "transformers",
+        "sharding": sharding,
+        "zero_stage": stage,
+    }
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "deepspeed"])
+def test_nothing_is_open_of_a_trainer_that_a_program_settles_itself(launcher: str) -> None:
+    command = f'"{launcher}", "{"--nproc_per_node=2" if launcher == "torchrun" else "--num_gpus=2"}", "train.py"'
+    role = read_role({"pod.yaml": POD.replace("COMMAND", command), "train.py": TUNE}, "pod.yaml")
+    assert [name for name, field in role.fields.items() if isinstance(field.value, Unknown)] == []
