@@ -591,3 +591,35 @@ def test_nothing_is_open_of_a_trainer_that_a_program_settles_itself(launcher: st
     command = f'"{launcher}", "{"--nproc_per_node=2" if launcher == "torchrun" else "--num_gpus=2"}", "train.py"'
     role = read_role({"pod.yaml": POD.replace("COMMAND", command), "train.py": TUNE}, "pod.yaml")
     assert [name for name, field in role.fields.items() if isinstance(field.value, Unknown)] == []
+
+
+FLUX = """
+    import torch
+    from diffusers import FluxPipeline
+    pipe = FluxPipeline.from_pretrained("black-forest-labs/FLUX.1-dev", torch_dtype=torch.bfloat16)
+    LAST
+"""
+L4 = POD.replace("spec:", "spec:\n      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}", 1).replace(
+    "gpu: 2", "gpu: 1"
+)
+
+
+def list_memory_errors(files: dict[str, str], folder: Path) -> list[str]:
+    for name, text in files.items():
+        (folder / name).write_text(textwrap.dedent(text))
+    return [found.rule for found in gpulint.check(folder).findings if found.rule.startswith(("weights-", "program-"))]
+
+
+@pytest.mark.parametrize(
+    ("last", "rules"),
+    [
+        ("pipe.to('cuda')", ["weights-exceed-all-gpus"]),
+        ("pipe.enable_model_cpu_offload()", []),
+        ("quantize_(pipe.transformer, int8())\n    pipe.to('cuda')", []),
+    ],
+)
+def test_a_pipeline_of_33_gb_on_24_gb_fails_unless_it_is_offloaded_or_quantised(
+    last: str, rules: list[str], tmp_path: Path
+) -> None:
+    files = {"pod.yaml": L4.replace("COMMAND", '"python", "draw.py"'), "draw.py": FLUX.replace("LAST", last)}
+    assert list_memory_errors(files, tmp_path) == rules
