@@ -23,6 +23,9 @@ from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.fixes import Outcome, SkippedFix
 
+AddUsers = Callable[[Report, Tree, Sequence[str]], Report]
+"""Adds to a report what some files make of others that use them."""
+
 
 class FixRun(NamedTuple):
     """The files of a run, the report on them, the outcome of fixing them, and why files were not written."""
@@ -41,28 +44,39 @@ def compute(
     unsafe: bool,
     watchdog: Watchdog = watchdogs.NONE,
     accept: Callable[[Report], Report] = lambda report: report,
+    add_users: AddUsers = lambda report, tree, paths: report,
 ) -> FixRun:
     """Check sources and compute their fixes; nothing is written.
 
-    `accept` marks the findings of a report that a baseline accepts: they are left alone.
+    `accept` marks the findings of a report that a baseline accepts: they are left alone. `add_users` adds to a report
+    what the files make of others that use them.
     """
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
-    report = check.check_files(found, tree, rules, watchdog)
+    report = add_users(check.check_files(found, tree, rules, watchdog), tree, tuple(files))
     skipped = tuple(source for source in found if isinstance(source, Skip))
     return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog))
 
 
-def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog = watchdogs.NONE) -> Report:
+def check_again(
+    run: FixRun,
+    tree: Tree,
+    rules: ResolvedPolicy,
+    watchdog: Watchdog = watchdogs.NONE,
+    add_users: AddUsers = lambda report, tree, paths: report,
+) -> Report:
     """Return the report on the files of a run after its fixes, with the names of those not written."""
-    return _check_contents(run, tree, rules, watchdog)._replace(unwritten=tuple(sorted(run.refused.items())))
+    report = _check_contents(run, tree, rules, watchdog, add_users)
+    return report._replace(unwritten=tuple(sorted(run.refused.items())))
 
 
-def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog) -> Report:
+def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog, add_users: AddUsers) -> Report:
     if not run.outcome.contents:
         return run.report
     sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules, watchdog)
+    changed = tree.rewritten(run.outcome.contents)
+    report = check.check_files([*sources, *run.skipped], changed, rules, watchdog)
+    return add_users(report, changed, tuple(run.files))
 
 
 def fix_findings(
@@ -78,12 +92,12 @@ def fix_findings(
     contents: dict[str, bytes] = {}
     outcomes = []
     for path in dict.fromkeys(finding.location.path for finding in report.open):
-        if path in given:
+        content = None if path in given else tree.read(path)
+        if path in given or content is not None:
             now = {**given, **contents}
             evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
-            outcome = _fix_file(
-                path, report, watchdog, functools.partial(fixes.fix_file, path, now, evaluate, unsafe, accept)
-            )
+            fix = functools.partial(fixes.fix_file, path, now, evaluate, unsafe, accept, content)
+            outcome = _fix_file(path, report, watchdog, fix)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(

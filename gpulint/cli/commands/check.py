@@ -24,7 +24,9 @@ from gpulint.cli.options import GroupedCommand
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
+    from gpulint.pipeline.fix import AddUsers
     from gpulint.pipeline.session import Options, Session
+    from gpulint.pipeline.watchdog import Watchdog
     from gpulint.report.formats.terminal_view import View
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
@@ -254,7 +256,9 @@ def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exi
     from gpulint.pipeline.run import build_watchdog
 
     watchdog = build_watchdog(run.options)
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run))
+    rewrite = pipeline_fix.compute(
+        sources, run.tree, run.given, unsafe, watchdog, _accepting(run), _adding(run, watchdog)
+    )
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=True))
     if not rewrite.outcome.contents:
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
@@ -272,14 +276,22 @@ def _fix(run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], e
     from gpulint.pipeline.run import build_watchdog, settle
 
     watchdog = build_watchdog(run.options)
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, _accepting(run))
+    adding = _adding(run, watchdog)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, _accepting(run), adding)
     if extras.stdin:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)
     else:
         rewrite = pipeline_fix.write(rewrite, run.tree)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     print_stderr(f"not written {path}: {reason}" for path, reason in sorted(rewrite.refused.items()))
-    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given, watchdog), paths)
+    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given, watchdog, adding), paths)
+
+
+def _adding(run: Session, watchdog: Watchdog) -> AddUsers:
+    """Return what adds to a report what the named files make of others that use them."""
+    from gpulint.pipeline import users
+
+    return lambda report, tree, paths: users.add(report, run._replace(tree=tree), paths, paths, watchdog)
 
 
 def _accepting(run: Session) -> Callable[[Report], Report]:
