@@ -17,7 +17,7 @@ from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
 from gpulint.source import atomic_write, os_errors
-from gpulint.source.repository import Source, Tree
+from gpulint.source.repository import Source, Tree, mentions
 from gpulint.suggestions import fixes
 from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import Files
@@ -45,17 +45,37 @@ def compute(
     watchdog: Watchdog = watchdogs.NONE,
     accept: Callable[[Report], Report] = lambda report: report,
     add_users: AddUsers = lambda report, tree, paths: report,
+    folders: Sequence[str] = (),
 ) -> FixRun:
     """Check sources and compute their fixes; nothing is written.
 
     `accept` marks the findings of a report that a baseline accepts: they are left alone. `add_users` adds to a report
-    what the files make of others that use them.
+    what the files make of others that use them. Files of variables and of image builds below the `folders` may change too.
     """
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
     report = add_users(check.check_files(found, tree, rules, watchdog), tree, tuple(files))
+    files |= _read_texts(report, tree, folders)
     skipped = tuple(source for source in found if isinstance(source, Skip))
     return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog))
+
+
+def _read_texts(report: Report, tree: Tree, folders: Sequence[str]) -> dict[str, bytes]:
+    """Return the files of variables and of image builds below some folders that suggestions would change."""
+    inside = [tree.find_root_path(folder) or "" for folder in folders]
+    edited = {
+        edit.location.path
+        for finding in report.open
+        for suggestion in finding.suggestions
+        for edit in suggestion.edits
+        if edit.location is not None and mentions.is_text(edit.location.path)
+    }
+    below = (path for path in sorted(edited) if _is_below(tree.find_root_path(path), inside))
+    return {path: content for path in below if (content := tree.read(path)) is not None}
+
+
+def _is_below(path: str | None, folders: Sequence[str]) -> bool:
+    return path is not None and any(not folder or f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
 def check_again(
@@ -73,7 +93,8 @@ def check_again(
 def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog, add_users: AddUsers) -> Report:
     if not run.outcome.contents:
         return run.report
-    sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
+    contents = {**run.files, **run.outcome.contents}
+    sources = [Source(path, content) for path, content in contents.items() if not mentions.is_text(path)]
     changed = tree.rewritten(run.outcome.contents)
     report = check.check_files([*sources, *run.skipped], changed, rules, watchdog)
     return add_users(report, changed, tuple(run.files))

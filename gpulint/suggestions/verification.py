@@ -230,7 +230,7 @@ class EditLocator:
     def _load(self, path: str) -> tuple[Loaded, str] | None:
         if path not in self._loaded:
             content = self._source.content if path == self._source.path else self._read(path)
-            loaded = documents.load(path, content or b"")
+            loaded = documents.load_text(path, content or b"")
             self._loaded[path] = (loaded, apply.decode(content)) if content and loaded.documents else None
         return self._loaded[path]
 

@@ -37,7 +37,7 @@ def invocations(
     own = service.find("entrypoint")
     overridden = own is not None and own.value is not None
     image = _resolve_image(service, built)
-    variables = _merge_variables(environment, {}, _read_image_variables(service, built))
+    variables = _merge_variables(environment, {}, _read_image_variables(service, build))
     if build and not overridden and (text := _find_shell_text(service, build.image)).script:
         place, file = compose_devices.locate(service, "build"), build.file
         script = Script(text.script, lambda start, end: Origin(file, (), (text.at + start, text.at + end)))
@@ -105,9 +105,12 @@ def _read_build_words(service: Service, starts: dockerfile.StartCommand, file: D
     ]
 
 
-def _read_image_variables(service: Service, built: BuiltImage | None) -> dict[str, Argument]:
+def _read_image_variables(service: Service, build: Build | None) -> dict[str, Argument]:
     place = compose_devices.locate(service, "build")
-    return {name: Argument(value, place) for name, value in (built.variables if built else {}).items()}
+    if build is None:
+        return {}
+    places = {name: Origin(build.file, (), span) for name, span in build.image.places.items()}
+    return {name: Argument(value, place, behind=places.get(name)) for name, value in build.image.variables.items()}
 
 
 def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:
@@ -131,7 +134,7 @@ def _refer(word: Argument, named: Origin) -> Argument:
         return word
     if word.behind is not None and word.behind.document is named.document:
         return word._replace(origin=word.behind, behind=word.origin)
-    return word._replace(origin=named, behind=word.origin)
+    return word._replace(origin=named, behind=word.behind or word.origin)
 
 
 def _hide_variables(environment: Environment, names: set[str]) -> Environment:

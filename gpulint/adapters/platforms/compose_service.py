@@ -48,6 +48,12 @@ class Layer(NamedTuple):
     reference: Origin | None = None
 
 
+class Variables(dict[str, str | None]):
+    """The variables of a project's `.env`, and where it states them."""
+
+    origins: Mapping[str, Origin] = {}
+
+
 class StatedValue(NamedTuple):
     """A value as written, its location, and where the checked file refers to it."""
 
@@ -100,7 +106,10 @@ class Service(NamedTuple):
     def word(self, stated: StatedValue) -> Argument:
         """Return a scalar as one word."""
         return _make_word(
-            stated, self.fill_variables(stated), container_command.read_spelling(stated.origin, stated.value)
+            stated,
+            self.fill_variables(stated),
+            container_command.read_spelling(stated.origin, stated.value),
+            self.variables,
         )
 
     def fill_variables(self, stated: StatedValue) -> Text:
@@ -182,8 +191,21 @@ def _load(path: str, content: bytes | None) -> tuple[Document, ...]:
 
 def _read_variables(path: str, repository: Repository) -> Mapping[str, str | None]:
     """Return the variables of the project's `.env`; the caller's environment precedes them."""
-    content = repository.read(posixpath.join(posixpath.dirname(path), ".env"))
-    return dict(parse_dotenv(content.decode("utf-8", "replace"))) if content is not None else {}
+    shown = posixpath.join(posixpath.dirname(path), ".env")
+    content = repository.read(shown)
+    if content is None:
+        return {}
+    found = _read_dotenv(shown, content)
+    variables = Variables({name: value for name, (value, _) in found.items()})
+    variables.origins = {name: origin for name, (_, origin) in found.items()}
+    return variables
+
+
+def _read_dotenv(path: str, content: bytes) -> dict[str, tuple[str, Origin]]:
+    """Return the variables of a file with the places of their values."""
+    loaded = documents.load_text(path, content).documents
+    text = loaded[0].text if loaded else ""
+    return {name: (value, Origin(loaded[0], (), span)) for name, value, span in _parse_dotenv(text)}
 
 
 def parse_dotenv(text: str) -> Iterator[tuple[str, str]]:
@@ -191,12 +213,18 @@ def parse_dotenv(text: str) -> Iterator[tuple[str, str]]:
 
     Source: docs.docker.com/compose/how-tos/environment-variables/variable-interpolation.
     """
+    yield from ((name, value) for name, value, _ in _parse_dotenv(text))
+
+
+def _parse_dotenv(text: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Yield the variables of a `.env` file with the spans of their values."""
     for match in _LINE.finditer(text):
         name, value = match[1], match[2].strip()
+        start = match.start(2) + len(match[2]) - len(match[2].lstrip())
         quote = value[:1] if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1 else ""
         value = value[1:-1] if quote else _COMMENT.sub("", value).strip()
         if quote == "'" or "$" not in value:
-            yield name, value
+            yield name, value, (start + len(quote), start + len(quote) + len(value))
 
 
 def environment(service: Service, repository: Repository) -> container_command.Environment:
@@ -222,12 +250,13 @@ def _read_file(
     file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
     filled = compose_interpolation.fill(str(file), service.variables)
     folder = posixpath.dirname(stated.origin.document.path)
-    content = None if filled.holes else repository.read(posixpath.normpath(posixpath.join(folder, filled.text)))
+    shown = posixpath.normpath(posixpath.join(folder, filled.text))
+    content = None if filled.holes else repository.read(shown)
     if content is None:
         variables.open_ended = True
         return
-    for name, value in parse_dotenv(content.decode("utf-8", "replace")):
-        variables[name] = stated.argument(value)
+    for name, (value, origin) in _read_dotenv(shown, content).items():
+        variables[name] = stated.argument(value)._replace(behind=origin)
 
 
 def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, Argument]]:
@@ -244,14 +273,15 @@ def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, 
             yield name, _read_passed(service, name, setting)
             continue
         places = range(len(name) + 1, len(text.text))
-        yield name, _make_word(setting, text.part(places, value), "")
+        yield name, _make_word(setting, text.part(places, value), "", service.variables)
 
 
 def _read_passed(service: Service, name: str, stated: StatedValue) -> Argument:
     """Return a name without a value, from the project's `.env` or the caller's environment."""
     given = service.variables.get(name)
     if given is not None:
-        return stated.argument(given)
+        origin = service.variables.origins.get(name) if isinstance(service.variables, Variables) else None
+        return stated.argument(given)._replace(behind=origin)
     return stated.argument(None, f"{name} is taken from the caller's environment", CALLER)
 
 
@@ -305,7 +335,8 @@ def words(service: Service, key: str) -> list[tuple[Argument, Text]]:
         return []
     if isinstance(stated.value, list):
         return [_read_item(service, item) for item in _iterate_items(stated)]
-    return [(_make_word(stated, part, ""), part) for part in _split(service.fill_variables(stated))]
+    parts = _split(service.fill_variables(stated))
+    return [(_make_word(stated, part, "", service.variables), part) for part in parts]
 
 
 def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
@@ -313,7 +344,7 @@ def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
     written, text = container_command.read_spelling(stated.origin, stated.value), service.fill_variables(stated)
     if written and not text.text:
         return stated.argument(None, f"{written} is set by the caller", CALLER), text
-    return _make_word(stated, text, written), text
+    return _make_word(stated, text, written, service.variables), text
 
 
 def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
@@ -323,7 +354,7 @@ def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
         )
 
 
-def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
+def _make_word(stated: StatedValue, text: Text, written: str, variables: Mapping[str, str | None]) -> Argument:
     """Return a text as one word, which is unknown if the caller sets a variable in it.
 
     `written` is the whole value as it is in the file.
@@ -332,7 +363,11 @@ def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
     if text.holes:
         why = f"{text.holes[0].name} is set by the caller"
         return stated._replace(value=text.text).argument(None, why, CALLER, span)
-    return stated.argument(text.text, span=span)
+    word = stated.argument(text.text, span=span)
+    if not isinstance(variables, Variables) or word.behind is not None or span is None:
+        return word
+    spelling = container_command.read_spelling(stated.origin, stated.value)
+    return word._replace(behind=variables.origins.get(compose_interpolation.find_variable(spelling, text)))
 
 
 def _split(text: Text) -> Iterator[Text]:

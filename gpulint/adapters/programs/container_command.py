@@ -276,7 +276,7 @@ def expand_variables(text: str, origin: Origin, variables: Environment) -> Argum
             return _mark_unreadable(text, origin, why)
     filled = REFERENCE.sub(lambda match: _fill(match, variables), text)
     whole = WHOLE_VARIABLE.fullmatch(text.partition("=")[2] if text.startswith("-") else text)
-    return Argument(filled, origin, behind=variables[names[0]].origin if len(names) == 1 and whole else None)
+    return Argument(filled, origin, behind=_find_source(variables[names[0]]) if len(names) == 1 and whole else None)
 
 
 def _fill(match: re.Match[str], variables: Environment) -> str:
@@ -348,7 +348,13 @@ def _read_shell_word(script: Script, word: shell.Word, variables: Environment) -
         unset = variables[name] if name in variables and variables[name].text is None else Argument(None, place)
         unread = _mark_unreadable(word.raw, place, unset.why or f"{stated} is not known here")
         return unread._replace(category=unset.category or _find_category(word, place, variables))
-    return Argument(word.text, place, behind=variables[name].origin if name in variables else None)
+    return Argument(word.text, place, behind=_find_source(variables[name]) if name in variables else None)
+
+
+def _find_source(variable: Argument) -> Origin:
+    """Return where a variable is stated: in its own file if that is one of variables or of an image's build."""
+    behind = variable.behind
+    return behind if behind is not None and behind.document.format == "shell" else variable.origin
 
 
 def _find_category(word: shell.Word, place: Origin, variables: Environment) -> str:

@@ -38,12 +38,13 @@ class StartCommand(NamedTuple):
 
 
 class BuiltImage(NamedTuple):
-    """An image as its Dockerfile states it; None means the base image's value."""
+    """An image as its Dockerfile states it; None means the base image's value. `places` are those of its variables."""
 
     image: str
     entrypoint: StartCommand | None
     command: StartCommand | None
     variables: Mapping[str, str]
+    places: Mapping[str, tuple[int, int]] = {}
 
 
 class _Stage(NamedTuple):
@@ -64,7 +65,7 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> BuiltImag
         return None
     entrypoint: StartCommand | None = None
     command: StartCommand | None = None
-    variables: dict[str, str] = {}
+    variables: dict[str, tuple[str, tuple[int, int]]] = {}
     installs = False
     for stage in (chain := _find_chain(stages, named[-1])):
         stated = {name: (rest, at) for name, rest, at in stage.steps}
@@ -72,7 +73,12 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> BuiltImag
         if entrypoint is None and "ENTRYPOINT" in stated:
             entrypoint, command = _parse_start(*stated["ENTRYPOINT"]), command or StartCommand()
         variables = {
-            **{key: value for name, rest, _ in stage.steps if name == "ENV" for key, value in _parse_pairs(rest)},
+            **{
+                key: (value, (at + start, at + end))
+                for name, rest, at in stage.steps
+                if name == "ENV"
+                for key, value, (start, end) in _parse_pairs(rest)
+            },
             **variables,
         }
         installs = installs or any(name == "RUN" and _installs_engine(rest) for name, rest, _ in stage.steps)
@@ -80,7 +86,8 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> BuiltImag
     if "$" in image or image == "scratch":
         return None
     image = _strip_tag(image) + ":$built" if installs else image
-    return BuiltImage(image + BUILT, entrypoint, command, variables)
+    values = {name: value for name, (value, _) in variables.items()}
+    return BuiltImage(image + BUILT, entrypoint, command, values, {name: at for name, (_, at) in variables.items()})
 
 
 def _installs_engine(command: str) -> bool:
@@ -150,19 +157,21 @@ def _parse_start(rest: str, at: int) -> StartCommand:
     return StartCommand(tuple(words), places=tuple(quoted))
 
 
-def _parse_pairs(rest: str) -> Iterator[tuple[str, str]]:
-    """Yield the variables of ENV: `NAME=value …`, or the older `NAME value`.
+def _parse_pairs(rest: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Yield the variables of ENV and the spans of their values: `NAME=value …`, or the older `NAME value`.
 
     A variable that refers to another is left out.
     """
     if "=" not in rest.split(None, 1)[0]:
         name, _, value = rest.partition(" ")
-        yield from ((name, value.strip()),) if "$" not in value else ()
+        start = len(rest) - len(value.lstrip())
+        yield from ((name, value.strip(), (start, start + len(value.strip()))),) if "$" not in value else ()
         return
     for match in _PAIR.finditer(rest):
         value = match[2].strip("\"'")
+        start = match.start(2) + len(match[2]) - len(match[2].lstrip("\"'"))
         if "$" not in value:
-            yield match[1], value
+            yield match[1], value, (start, start + len(value))
 
 
 def _strip_tag(image: str) -> str:

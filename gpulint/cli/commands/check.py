@@ -159,7 +159,7 @@ def _report_extras(
         return _report_rendered(run, extras.render, paths, extras.values)
     sources = _sources(run, paths, extras)
     if extras.diff:
-        _show_diff(run, sources, extras.unsafe, exit_zero)
+        _show_diff(run, sources, paths, extras.unsafe, exit_zero)
     return _fix(run, sources, paths, extras) if extras.fix else check_files(run, sources)
 
 
@@ -250,15 +250,16 @@ def _write_outputs(report: Report, requested: Sequence[Output], view: View, on_s
 # ---- fixes
 
 
-def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exit_zero: bool) -> NoReturn:
+def _show_diff(
+    run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], unsafe: bool, exit_zero: bool
+) -> NoReturn:
     """Print what --fix would change as a diff; exit with 1 if it would change anything."""
     from gpulint.pipeline import fix as pipeline_fix
     from gpulint.pipeline.run import build_watchdog
 
     watchdog = build_watchdog(run.options)
-    rewrite = pipeline_fix.compute(
-        sources, run.tree, run.given, unsafe, watchdog, _accepting(run), _adding(run, watchdog)
-    )
+    adding, below = _adding(run, watchdog), paths or ["."]
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run), adding, below)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=True))
     if not rewrite.outcome.contents:
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
@@ -276,8 +277,9 @@ def _fix(run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], e
     from gpulint.pipeline.run import build_watchdog, settle
 
     watchdog = build_watchdog(run.options)
-    adding = _adding(run, watchdog)
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, _accepting(run), adding)
+    adding, below = _adding(run, watchdog), () if extras.stdin else paths or ["."]
+    accepting = _accepting(run)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, accepting, adding, below)
     if extras.stdin:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)
     else:
