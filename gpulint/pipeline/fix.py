@@ -57,7 +57,8 @@ def compute(
     report = add_users(check.check_files(found, tree, rules, watchdog), tree, tuple(files))
     files |= _read_texts(report, tree, folders)
     skipped = tuple(source for source in found if isinstance(source, Skip))
-    return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog))
+    outcome = fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog)
+    return FixRun(files, skipped, report._replace(failures=report.failures + outcome.failures), outcome)
 
 
 def _read_texts(report: Report, tree: Tree, folders: Sequence[str]) -> dict[str, bytes]:
@@ -97,7 +98,8 @@ def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Wa
     sources = [Source(path, content) for path, content in contents.items() if not mentions.is_text(path)]
     changed = tree.rewritten(run.outcome.contents)
     report = check.check_files([*sources, *run.skipped], changed, rules, watchdog)
-    return add_users(report, changed, tuple(run.files))
+    report = add_users(report, changed, tuple(run.files))
+    return report._replace(failures=report.failures + run.outcome.failures)
 
 
 def fix_findings(
@@ -126,6 +128,7 @@ def fix_findings(
         tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.applied),
         tuple(skipped for outcome in outcomes for skipped in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
+        tuple(failure for outcome in outcomes for failure in outcome.failures),
     )
 
 

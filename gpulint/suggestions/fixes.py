@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gpulint.report.model import Finding, Report, Suggestion
+from gpulint.report.model import Failure, Finding, Report, Suggestion
 from gpulint.suggestions.edits.apply import Files, decode
 from gpulint.suggestions.edits.splices import Inexact
 from gpulint.suggestions.verification import Evaluate, apply_verified
@@ -39,14 +39,15 @@ class SkippedFix(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The new content of each changed file, the applied and the skipped fixes, and the findings
-    that need --unsafe.
+    """The new content of each changed file, the applied and the skipped fixes, the findings that
+    need --unsafe, and faults of gpulint itself.
     """
 
     contents: Files
     applied: tuple[AppliedFix, ...] = ()
     skipped: tuple[SkippedFix, ...] = ()
     unsafe: int = 0
+    failures: tuple[Failure, ...] = ()
 
 
 def fix_file(
@@ -77,7 +78,7 @@ def fix_file(
         applied.append(fix)
         report = accept(evaluate({**contents, path: contents.get(path, own)}).suggestions())
     waiting = sum(bool(finding.suggestions) and not _choose(finding, unsafe) for finding in report.open)
-    return Outcome(contents, tuple(applied), tuple(skipped.values()), waiting)
+    return Outcome(contents, tuple(applied), tuple(skipped.values()), waiting, report.failures)
 
 
 def _fix_finding(

@@ -86,12 +86,12 @@ def test_scripts_are_checked_and_other_files_without_a_suffix_are_let_pass(
 ) -> None:
     script = "#!/bin/bash\n#SBATCH --gpus-per-node=2\nvllm serve Qwen/Qwen3-8B --tensor-parallel-size 4\n"
     (repository / "serve.slurm").write_text(script, encoding="utf-8")
-    (repository / "Makefile").write_text("run:\n\tdocker run --gpus all nvidia/cuda {{\n", encoding="utf-8")
+    (repository / "NOTES").write_text("run:\n\tdocker run --gpus all nvidia/cuda {{\n", encoding="utf-8")
     code, shown = run(repository, environment)
     assert code == 1, shown
     assert "error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instance has 2" in shown
     assert "--> serve.slurm:3:49" in shown
-    assert "Makefile" not in shown
+    assert "NOTES" not in shown
 
 
 def test_the_files_of_one_commit_are_checked_in_one_run(repository: Path, environment: dict[str, str]) -> None:
@@ -125,11 +125,16 @@ def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -
     assert [name for name in sorted(read) if not documents.is_read(name) or not pattern.search(name)] == []
 
 
-@pytest.mark.parametrize(
-    "name", ["chat.md", "train.py", "gpu.go", "notes.txt", "a.yaml.bak", "x.conf", "deploy.yaml/x.py"]
-)
+@pytest.mark.parametrize("name", ["train.py", "deploy.yaml/x.PY", "notebooks/train.ipynb"])
+def test_the_filter_of_a_hook_lets_programs_pass(name: str) -> None:
+    assert documents.is_program(name)
+    assert all(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
+
+
+@pytest.mark.parametrize("name", ["chat.md", "gpu.go", "notes.txt", "a.yaml.bak", "x.conf", "deploy.yaml/x.go"])
 def test_the_filter_of_a_hook_lets_nothing_pass_that_is_never_read(name: str) -> None:
     assert not documents.is_read(name)
+    assert not documents.is_program(name)
     assert not any(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
 
 

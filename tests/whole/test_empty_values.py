@@ -18,6 +18,7 @@ EXCEPTIONS = {
     r"(?:gradient_checkpoiting|overlap_coms|tensor_paralell)$": "a misspelled key is reported with any value",
     r"^(?:accelerate distributed_type|axolotl base_model|nemo trainer\.devices)$": "the key shows the format of the file",
     r"^litgpt (?:checkpoint_dir|train\.micro_batch_size)$": "the key shows the format of the file",
+    r"^(?:nanotron tokens\.batch_accumulation_per_replica|nemo_rl policy\.model_name)$": "the key shows the format of the file",
     r"^nemo model\.activations_checkpoint_granularity$": "null is the word of its schema for no recomputation",
     r"^llm_foundry variables\.max_seq_len$": "a reference leads to this key and not to one of the same name elsewhere",
 }

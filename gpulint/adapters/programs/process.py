@@ -31,7 +31,7 @@ SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
 SOURCES = frozenset({"source", "."})
 DEPTH_MAX = 4
 PATH_IN_FOLDERS = re.compile(
-    rf"(?:--?[\w.-]+=)?(?:{HOLE}|/(?:[\w.+-]+/)*{HOLE})(?:/(?:[\w.+-]|{HOLE})+)*/(?!bin/|.*\.(?:sh|py)$)[\w.+-]+/?"
+    rf"(?:--?[\w.-]+=)?(?:{HOLE}|/(?:[\w.+-]+/)*{HOLE})(?:/(?:[\w.+-]|{HOLE})+)*/(?!bin/|[\w.+-]*+(?<=\.sh|\.py)$)[\w.+-]+/?"
 )
 """A path below a folder that is not known: its last component is a name, and no program."""
 NAMED = re.compile(r"\$(?:\w+|\{\w+\})")
