@@ -11,7 +11,10 @@ from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node,
 PYTHON = "python"
 NOTEBOOK = "notebook"
 FORMATS = {"py": PYTHON, "ipynb": NOTEBOOK}
-MENTIONED = rb"[\w./-]+\.(?:py|ipynb)\b|-m[ \t]+[A-Za-z_][\w.]*|\b(?:uvicorn|gunicorn|hypercorn)[ \t]+[^\n]*"
+MENTIONED = (
+    rb"[\w./-]+\.(?:py|ipynb)\b|-m[\"']?[\s,]*+(?:-[ \t]++)?[\"']?[A-Za-z_][\w.]*"
+    rb"|\b(?:uvicorn|gunicorn|hypercorn)\b[^\n]*+(?:\n[ \t]*+-[^\n]*+){0,2}"
+)
 """What names a program in a file that may start it."""
 
 
