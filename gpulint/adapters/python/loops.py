@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint.adapters.python import deepspeed_settings, models
+from gpulint.adapters.python import deepspeed_settings, frameworks, models
 from gpulint.adapters.python.words import Reader, last_name, make_field, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
@@ -40,10 +40,12 @@ CHECKPOINTING = re.compile(r"(?:gradient_checkpointing_enable|enable_gradient_ch
 
 def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading | None:
     """Return a training loop that the program writes itself; None if it has none."""
-    if not any(LEARNS.search(call.name) or _is_lightning(call) for call in calls):
+    if not any(_learns(call) for call in calls):
         return None
-    fields: dict[str, Field] = {"task": Field("training")}
-    model = next(models.find_loaded(calls), None)
+    fields: dict[str, Field] = {"task": Field("training"), **frameworks.read_core(calls, reader, program)}
+    model, built = next(models.find_loaded(calls), None), frameworks.find_built(calls)
+    if built is not None:
+        fields |= frameworks.read_built(built, reader)
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
         dtype = models.read_dtype(model, reader).get("weight_dtype")
@@ -53,12 +55,17 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
         fields |= models.read_adapters(config, reader)
     for call in calls:
         fields = {**fields, **_read_part(call, reader)}
-    anchor = next(call for call in calls if LEARNS.search(call.name) or _is_lightning(call))
+    anchor = next(call for call in calls if _learns(call))
     return Reading(
         fields,
         reader.word(Constant(anchor.name, anchor.place), anchor.place).origin,
         "the program trains in a loop of its own",
     )
+
+
+def _learns(call: Object) -> bool:
+    """Return whether a call computes gradients, or makes a Trainer that does."""
+    return LEARNS.search(call.name) is not None or _is_lightning(call) or frameworks.is_composer(call)
 
 
 def _read_part(call: Object, reader: Reader) -> dict[str, Field]:
@@ -70,6 +77,10 @@ def _read_part(call: Object, reader: Reader) -> dict[str, Field]:
         return _read_accelerator(call, reader)
     if _is_lightning(call):
         return _read_lightning(call, reader)
+    if frameworks.is_composer(call):
+        return frameworks.read_composer(call, reader)
+    if name in ("MixedPrecisionPolicy", "MixedPrecision") and (dtype := models.is_half(call.get("param_dtype"))):
+        return {"training_dtype": make_field(reader, call.keywords["param_dtype"], call.place, dtype)}
     if name in ("FullyShardedDataParallel", "fully_shard", "FSDP"):
         return {"sharding": Field("fsdp", reader.origins(None, call.place))}
     if name == "DistributedDataParallel":

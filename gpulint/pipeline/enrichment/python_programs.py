@@ -17,7 +17,7 @@ from gpulint.workload import Field, Role, Workload
 COUNTS = frozenset(
     {"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "processes_per_pod", "accelerator"}
 )
-GENERAL = frozenset({"transformers", "trl", "deepspeed"})
+GENERAL = frozenset({"transformers", "trl", "deepspeed", "megatron-lm"})
 """Trainers whose arguments a program of somebody's own may take."""
 
 

@@ -87,6 +87,7 @@ class Program:
         self._made: dict[int, Object] = {}
         self._selves: list[Object] = []
         self._reached = True
+        self.returned: dict[int, Value] = {}
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
@@ -308,7 +309,9 @@ class Program:
         found.within = tuple(self._entered)
         if len(self.calls) < RECORDED_MAX:
             self.calls.append(found)
-        for value in (*found.arguments, *found.keywords.values()):
+        given = (*found.arguments, *found.keywords.values())
+        inside = [value for one in given if isinstance(one, Entries) for value in one.entries.values()]
+        for value in (*given, *inside):
             if isinstance(value, Function) and id(value.node) not in self._done:
                 self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
         return found
@@ -323,7 +326,9 @@ class Program:
         if isinstance(function.bound, Object):
             self._selves.append(function.bound)
         try:
-            return calls.run_function(self, function, arguments, keywords)
+            result = calls.run_function(self, function, arguments, keywords)
+            self.returned[id(function.node)] = result
+            return result
         finally:
             self._entered.pop()
             if isinstance(function.bound, Object):
