@@ -103,3 +103,15 @@ def test_a_trainer_of_lightning_states_precision_and_sharding() -> None:
         "zero_stage": 3,
         "gradient_accumulation_steps": 8,
     }
+
+
+def test_a_number_is_no_machine_type_of_sagemaker() -> None:
+    program = """
+        from sagemaker.huggingface import HuggingFace
+        HuggingFace(entry_point="train.py", instance_type=1_000, instance_count=2).fit()
+    """
+    (role,) = read_roles({"launch.py": program}, "launch.py")
+    assert values(role, "gpus_per_pod", "pods_per_replica") == {
+        "gpus_per_pod": Unknown("1000 is no machine type"),
+        "pods_per_replica": 2,
+    }
