@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import inference, locate, serving, training
+from gpulint.adapters.python import alternatives, inference, locate, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -41,17 +41,32 @@ def read(command: Command, near: str, repository: Repository) -> Reading | None:
     slots: dict[Slot, Argument] = {Slot("word", str(at)): word for at, word in enumerate(started.words)}
     slots |= {Slot("variable", name): word for name, word in command.environment.items()}
     evaluated = _evaluate(path, started, command, repository)
-    named = started.word.origin
-    reading = recognise(evaluated, Reader(named, slots), started.word, command)
-    return _merge_files(reading, path, repository) if reading is not None else None
+    reader = Reader(started.word.origin, slots)
+
+    def read_again(ways: alternatives.Ways, every: int | None) -> Reading | None:
+        again = _evaluate(path, started, command, repository, ways, every)
+        found = recognise(again, reader, started.word, command)
+        return _merge_files(found, path, repository) if found is not None else None
+
+    reading = recognise(evaluated, reader, started.word, command)
+    if reading is None:
+        return None
+    return alternatives.settle(_merge_files(reading, path, repository), evaluated, read_again)
 
 
-def _evaluate(path: str, started: Started, command: Command, repository: Repository) -> Evaluated:
+def _evaluate(
+    path: str,
+    started: Started,
+    command: Command,
+    repository: Repository,
+    ways: alternatives.Ways | None = None,
+    every: int | None = None,
+) -> Evaluated:
     """Return an evaluated program; one whose files, words and variables are the same is evaluated once."""
     module = started.path if started.imported else "__main__"
     words = tuple((word.text, word.why) for word in started.words)
     variables = tuple(sorted((name, word.text, word.why) for name, word in command.environment.items()))
-    key = (path, module, words, variables, command.open_environment)
+    key = (path, module, words, variables, command.open_environment, tuple((ways or {}).items()), every)
     known = _evaluated.pop(key, None)
     if known is None or not known[0].is_same(repository):
         find = _make_find(repository)
@@ -63,6 +78,8 @@ def _evaluate(path: str, started: Started, command: Command, repository: Reposit
             open_environment=command.open_environment,
             known=KNOWN,
             module=module,
+            ways=ways,
+            every=every,
         )
         known = find, evaluated
     _evaluated[key] = known
@@ -73,12 +90,19 @@ def _evaluate(path: str, started: Started, command: Command, repository: Reposit
 
 def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
     """Return a program that nothing here starts, and what it computes."""
-    evaluated = python.evaluate(document.path, _make_find(repository, document), None, {}, known=KNOWN)
+    find = _make_find(repository, document)
+    evaluated = python.evaluate(document.path, find, None, {}, known=KNOWN)
     reached = [call for call in evaluated.calls if call.reached]
     reading = recognise_calls(reached, document)
-    if reading is not None and _is_engineless(reading) and not inference.runs_on_gpu(reached):
-        reading = None
-    return evaluated, _merge_files(reading, document.path, repository) if reading is not None else None
+    if reading is None or (_is_engineless(reading) and not inference.runs_on_gpu(reached)):
+        return evaluated, None
+
+    def read_again(ways: alternatives.Ways, every: int | None) -> Reading | None:
+        again = python.evaluate(document.path, find, None, {}, known=KNOWN, ways=ways, every=every)
+        found = recognise_calls([call for call in again.calls if call.reached], document)
+        return _merge_files(found, document.path, repository) if found is not None else None
+
+    return evaluated, alternatives.settle(_merge_files(reading, document.path, repository), evaluated, read_again)
 
 
 def _is_engineless(reading: Reading) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.source.documents import Document
-from gpulint.source.python.values import Given, Object, Plain, Scope
+from gpulint.source.python.values import Given, Object, Plain, Point, Scope
 
 __all__ = ["Evaluated", "Given", "evaluate"]
 
@@ -17,12 +17,14 @@ __all__ = ["Evaluated", "Given", "evaluate"]
 class Evaluated(NamedTuple):
     """A program: its modules by path, and in order the calls of what other packages define.
 
+    `points` are the places where somebody else decides how it goes on.
     `enter_rest` also enters the functions and classes that nothing calls, and adds their calls.
     """
 
     modules: Mapping[str, Scope]
     calls: Sequence[Object]
     enter_rest: Callable[[], None]
+    points: Mapping[tuple[object, ...], Point] = {}
 
 
 def evaluate(
@@ -34,15 +36,18 @@ def evaluate(
     open_environment: bool = True,
     known: Mapping[str, Plain] | None = None,
     module: str = "__main__",
+    ways: Mapping[tuple[object, ...], int] | None = None,
+    every: int | None = None,
 ) -> Evaluated:
     """Return what a program calls when a file is started.
 
     `find` returns a document of the repository, `words` are the arguments of the command (None if nothing says how the
     program is started), `environment` are its variables, and `open_environment` says that there may be more of them.
-    `known` are calls whose result the caller knows. `module` is the name under which the file is imported.
+    `known` are calls whose result the caller knows. `module` is the name under which the file is imported. `ways` are
+    those that it takes at points which are open; `every` says that it takes the first (0) or the last (-1) at all others.
     """
-    from gpulint.source.python.program import Program
+    from gpulint.source.python.program import Program, Taken
 
-    program = Program(find, words, environment, open_environment, known)
+    program = Program(find, words, environment, open_environment, known, Taken(ways or {}, every))
     program.start(path, module)
-    return Evaluated(program.modules, program.calls, program.enter_rest)
+    return Evaluated(program.modules, program.calls, program.enter_rest, program.points)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gpulint.source import excess
 from gpulint.source.documents import Document
@@ -37,6 +38,7 @@ from gpulint.source.python.values import (
     Object,
     Open,
     Plain,
+    Point,
     Scope,
     Value,
     choose,
@@ -49,10 +51,18 @@ CALLS_DEEP_MAX = 10
 MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
+POINTS_MAX = 200
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
 TOO_LARGE = "a Python program takes more than {} steps to evaluate"
 Find = Callable[[str], Document | None]
+
+
+class Taken(NamedTuple):
+    """Which way a program takes at points that are open: of some of them, and of every other the first (0) or last (-1)."""
+
+    ways: Mapping[tuple[object, ...], int] = {}
+    every: int | None = None
 
 
 class _LimitError(Exception):
@@ -69,6 +79,7 @@ class Program:
         environment: Mapping[str, Given] | None = None,
         open_environment: bool = True,
         known: Mapping[str, Plain] | None = None,
+        taken: Taken | None = None,
     ) -> None:
         self._find = find
         self.words = words
@@ -77,6 +88,8 @@ class Program:
         self.known = known or {}
         self.modules: dict[str, Scope] = {}
         self.calls: list[Object] = []
+        self.points: dict[tuple[object, ...], Point] = {}
+        self._taken = taken or Taken()
         self._by_name: dict[str, Scope] = {}
         self._path = ""
         self._syntaxes: dict[int, Syntax] = {}
@@ -87,6 +100,15 @@ class Program:
         self._made: dict[int, Object] = {}
         self._selves: list[Object] = []
         self._reached = True
+
+    def decide(self, point: Point) -> int | None:
+        """Return the way that is taken at a point; None if all of them are open."""
+        if len(self.points) < POINTS_MAX:
+            self.points.setdefault(point.key, point)
+        taken = self._taken.ways.get(point.key)
+        if taken is None and self._taken.every is not None:
+            taken = point.members[self._taken.every]
+        return taken if taken in point.members else None
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
@@ -212,7 +234,8 @@ class Program:
     def _read_words(self) -> Value:
         if self.words is None:
             return Items([Constant("")], open_ended=True)
-        return Items([Constant(""), *(library.convert_given(word, "an argument", CALLER) for word in self.words)])
+        named = ((word, f"argument {number}") for number, word in enumerate(self.words, 1))
+        return Items([Constant(""), *(library.convert_given(word, name, CALLER) for word, name in named)])
 
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
