@@ -18,15 +18,16 @@ from gpulint.source.python.points import OF_LOOP
 from gpulint.source.python.values import CALLER, ENVIRONMENT, Place, Point
 from gpulint.workload import Decision, Field, Member, Origin, Unknown, Value
 
-POINTS_MAX, READINGS_MAX = 12, 40
-"""Points that are tried, and how often a program is read for them."""
-MEMBERS_MAX = 8
+POINTS_MAX, READINGS_MAX = 64, 32
+"""Points that are tried, and how often a program is read to find those that matter."""
+DECIDED_MAX, MEMBERS_MAX = 4, 8
+"""Points that matter, and members of a decision."""
 LABELLED_MAX = 2
 TOLD = ("checkpoint", "network", "quantization", "lora_rank", "weight_dtype", "training_dtype", "micro_batch_size")
 """Fields that tell most about a member that has no name of its own, the first ones first."""
 UNTOLD = frozenset({"engine", "program", "task"})
 Ways = Mapping[tuple[object, ...], int]
-Read = Callable[[Ways, int | None], Reading | None]
+Read = Callable[[Ways], Reading | None]
 
 
 class _Group(NamedTuple):
@@ -37,69 +38,71 @@ class _Group(NamedTuple):
     fields: frozenset[str]
 
 
-def settle(found: Reading, evaluated: Evaluated, read: Read) -> Reading:
-    """Return a reading whose fields name the decisions that settle them."""
-    points = list(evaluated.points.values())
-    if not points or not _changes(found, read):
-        return found
+def settle(found: Reading, points: Sequence[Point], read: Read) -> Reading:
+    """Return a reading whose fields name the decisions that settle them, by the points that matter."""
     groups: list[_Group] = []
-    left = READINGS_MAX
-    for point in points[:POINTS_MAX]:
-        left -= len(point.members)
-        if left < 0:
-            break
+    for point in points:
         group = _read_group((point,), found, read)
         shared = [other for other in groups if other.fields & group.fields] if group else []
         if group is None or not shared:
             groups += [group] if group else []
             continue
         joined = tuple(itertools.chain.from_iterable((*(other.points for other in shared), (point,))))
-        count = math.prod(len(one.members) for one in joined)
-        left -= count
-        merged = _read_group(joined, found, read) if count <= MEMBERS_MAX and left >= 0 else None
+        is_small = math.prod(len(one.members) for one in joined) <= MEMBERS_MAX
+        merged = _read_group(joined, found, read) if is_small else None
         groups = [other for other in groups if other not in shared]
         groups += [merged] if merged else []
-    return found._replace(fields={**found.fields, **_list_fields(found, groups)}) if groups else found
+    known = [group._replace(fields=_list_known(group)) for group in groups]
+    return found._replace(fields={**found.fields, **_list_fields(found, [one for one in known if one.fields])})
 
 
-def _list_common(group: _Group, found: Reading) -> dict[str, Field]:
-    """Return what a program computes each way alike, where it seems open before it is read way by way."""
-    first = next(iter(group.readings.values()))
-    open_fields = (
-        name for name, field in found.fields.items() if isinstance(field.value, Unknown) and name in first.fields
-    )
-    return {
-        name: first.fields[name]
-        for name in open_fields
-        if name not in group.fields and not isinstance(first.fields[name].value, Unknown)
-    }
+def _list_known(group: _Group) -> frozenset[str]:
+    return frozenset(name for name in group.fields if _is_known(name, group.readings.values()))
 
 
-def _changes(found: Reading, read: Read) -> bool:
-    """Return whether it makes a difference which ways a program takes: the first ones, or the last ones."""
-    return any((other := read({}, every)) is not None and _compare((found, other)) for every in (0, -1))
+def find_points(found: Reading, evaluated: Evaluated, read: Read) -> tuple[Point, ...]:
+    """Return the points on which it depends what a program computes, found by halves."""
+    left = [READINGS_MAX]
+
+    def differs(points: Sequence[Point], at: int) -> bool:
+        left[0] -= 1
+        other = read({point.key: point.members[at] for point in points}) if left[0] >= 0 else None
+        return other is not None and bool(_compare((found, other), found))
+
+    def search(points: Sequence[Point]) -> list[Point]:
+        if not points or not any(differs(points, at) for at in (0, -1)):
+            return []
+        half = len(points) // 2
+        return list(points) if half == 0 else [*search(points[:half]), *search(points[half:])]
+
+    return tuple(search(list(evaluated.points.values())[:POINTS_MAX])[:DECIDED_MAX])
 
 
 def _read_group(points: tuple[Point, ...], found: Reading, read: Read) -> _Group | None:
     """Return what a program computes each way of these points; None if it is the same, or if an engine differs."""
     readings: dict[tuple[int, ...], Reading] = {}
     for ways in itertools.product(*(point.members for point in points)):
-        other = read({point.key: way for point, way in zip(points, ways, strict=True)}, None)
+        other = read({point.key: way for point, way in zip(points, ways, strict=True)})
         if other is not None:
             readings[ways] = other
-    names = _compare(readings.values())
+    names = _compare(tuple(readings.values()), found)
     return _Group(points, readings, names) if len(readings) > 1 and names and not names & UNTOLD else None
 
 
-def _compare(readings: Iterable[Reading]) -> frozenset[str]:
-    """Return the fields that are not the same in all readings."""
-    first, *others = readings if isinstance(readings, Sequence) else tuple(readings) or (Reading({}, None),)
-    names = frozenset().union(*(reading.fields for reading in (first, *others)))
+def _compare(readings: Sequence[Reading], found: Reading) -> frozenset[str]:
+    """Return the fields that are not the same in all readings, and known in all of them or open from the beginning."""
+    first = readings[0] if readings else found
+    names = frozenset().union(*(reading.fields for reading in readings))
     return frozenset(
         name
-        for name in names
-        if name in glossary() and any(_find(other, name) != _find(first, name) for other in others)
+        for name in names & glossary().keys()
+        if any(_find(other, name) != _find(first, name) for other in readings)
+        and (isinstance(_find(found, name), Unknown) or _is_known(name, readings))
     )
+
+
+def _is_known(name: str, readings: Iterable[Reading]) -> bool:
+    return not any(isinstance(_find(reading, name), Unknown) for reading in readings)
 
 
 def _find(reading: Reading, name: str) -> Value | Unknown:
@@ -118,9 +121,22 @@ def _list_fields(found: Reading, groups: Sequence[_Group]) -> dict[str, Field]:
         for name in group.fields:
             stated = found.fields.get(name)
             reason = stated.value.reason if stated is not None and isinstance(stated.value, Unknown) else ""
-            origins = _find_origins(name, group)
-            fields[name] = Field(Unknown(reason or f"{decision.name} decides it", OWN, decision=decision), origins)
+            unknown = Unknown(reason or f"{decision.name} decides it", OWN, decision=decision)
+            fields[name] = Field(unknown, _find_origins(name, group))
     return fields
+
+
+def _list_common(group: _Group, found: Reading) -> dict[str, Field]:
+    """Return what a program computes each way alike, where it seems open before it is read way by way."""
+    first = next(iter(group.readings.values()))
+    open_fields = (
+        name for name, field in found.fields.items() if isinstance(field.value, Unknown) and name in first.fields
+    )
+    return {
+        name: first.fields[name]
+        for name in open_fields
+        if name not in group.fields and not isinstance(first.fields[name].value, Unknown)
+    }
 
 
 def _find_origins(name: str, group: _Group) -> tuple[Origin, ...]:

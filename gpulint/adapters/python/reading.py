@@ -14,7 +14,7 @@ from gpulint.engines import Argument, Reading
 from gpulint.source import python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
-from gpulint.source.python.values import Constant, Object, Place
+from gpulint.source.python.values import Constant, Object, Place, Point
 from gpulint.source.repository import Repository
 from gpulint.workload import Command, Field, Origin, Unknown
 
@@ -28,6 +28,8 @@ KNOWN: Mapping[str, bool] = {
 """What a program finds on a machine with GPUs of NVIDIA or AMD."""
 ANOTHER = Unknown("the program starts several engines with different settings", "own program")
 KEPT_MAX = 8
+_points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
+"""The points that matter of the last programs."""
 _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 """The last programs, by what starts them."""
 
@@ -43,15 +45,37 @@ def read(command: Command, near: str, repository: Repository) -> Reading | None:
     evaluated = _evaluate(path, started, command, repository)
     reader = Reader(started.word.origin, slots)
 
-    def read_again(ways: alternatives.Ways, every: int | None) -> Reading | None:
-        again = _evaluate(path, started, command, repository, ways, every)
+    def read_again(ways: alternatives.Ways) -> Reading | None:
+        again = _evaluate(path, started, command, repository, ways)
         found = recognise(again, reader, started.word, command)
         return _merge_files(found, path, repository) if found is not None else None
 
     reading = recognise(evaluated, reader, started.word, command)
     if reading is None:
         return None
-    return alternatives.settle(_merge_files(reading, path, repository), evaluated, read_again)
+    merged = _merge_files(reading, path, repository)
+    return alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
+
+
+def _find_points(reading: Reading, evaluated: Evaluated, read_again: alternatives.Read) -> tuple[Point, ...]:
+    """Return the points of a program that matter, found once."""
+    known = _points.pop(id(evaluated), None)
+    if known is None or known[0] is not evaluated:
+        known = evaluated, alternatives.find_points(reading, evaluated, read_again)
+    _points[id(evaluated)] = known
+    while len(_points) > KEPT_MAX:
+        del _points[next(iter(_points))]
+    return known[1]
+
+
+def computes(command: Command, near: str, repository: Repository) -> bool:
+    """Return whether the program of a command is in the repository and computes on GPUs."""
+    started = python_program.find(command.words)
+    path = locate.find(started, near, repository) if started is not None else None
+    if started is None or path is None:
+        return False
+    evaluated = _evaluate(path, started, command, repository)
+    return recognise(evaluated, Reader(started.word.origin), started.word, command) is not None
 
 
 def _evaluate(
@@ -60,13 +84,12 @@ def _evaluate(
     command: Command,
     repository: Repository,
     ways: alternatives.Ways | None = None,
-    every: int | None = None,
 ) -> Evaluated:
     """Return an evaluated program; one whose files, words and variables are the same is evaluated once."""
     module = started.path if started.imported else "__main__"
     words = tuple((word.text, word.why) for word in started.words)
     variables = tuple(sorted((name, word.text, word.why) for name, word in command.environment.items()))
-    key = (path, module, words, variables, command.open_environment, tuple((ways or {}).items()), every)
+    key = (path, module, words, variables, command.open_environment, tuple((ways or {}).items()))
     known = _evaluated.pop(key, None)
     if known is None or not known[0].is_same(repository):
         find = _make_find(repository)
@@ -79,8 +102,9 @@ def _evaluate(
             known=KNOWN,
             module=module,
             ways=ways,
-            every=every,
         )
+        if ways is not None:
+            return evaluated
         known = find, evaluated
     _evaluated[key] = known
     while len(_evaluated) > KEPT_MAX:
@@ -97,12 +121,13 @@ def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, R
     if reading is None or (_is_engineless(reading) and not inference.runs_on_gpu(reached)):
         return evaluated, None
 
-    def read_again(ways: alternatives.Ways, every: int | None) -> Reading | None:
-        again = python.evaluate(document.path, find, None, {}, known=KNOWN, ways=ways, every=every)
+    def read_again(ways: alternatives.Ways) -> Reading | None:
+        again = python.evaluate(document.path, find, None, {}, known=KNOWN, ways=ways)
         found = recognise_calls([call for call in again.calls if call.reached], document)
         return _merge_files(found, document.path, repository) if found is not None else None
 
-    return evaluated, alternatives.settle(_merge_files(reading, document.path, repository), evaluated, read_again)
+    merged = _merge_files(reading, document.path, repository)
+    return evaluated, alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
 
 
 def _is_engineless(reading: Reading) -> bool:

@@ -37,17 +37,16 @@ def evaluate(
     known: Mapping[str, Plain] | None = None,
     module: str = "__main__",
     ways: Mapping[tuple[object, ...], int] | None = None,
-    every: int | None = None,
 ) -> Evaluated:
     """Return what a program calls when a file is started.
 
     `find` returns a document of the repository, `words` are the arguments of the command (None if nothing says how the
     program is started), `environment` are its variables, and `open_environment` says that there may be more of them.
     `known` are calls whose result the caller knows. `module` is the name under which the file is imported. `ways` are
-    those that it takes at points which are open; `every` says that it takes the first (0) or the last (-1) at all others.
+    those that it takes at points which are open.
     """
-    from gpulint.source.python.program import Program, Taken
+    from gpulint.source.python.program import Program
 
-    program = Program(find, words, environment, open_environment, known, Taken(ways or {}, every))
+    program = Program(find, words, environment, open_environment, known, ways)
     program.start(path, module)
     return Evaluated(program.modules, program.calls, program.enter_rest, program.points)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from gpulint.source import excess
 from gpulint.source.documents import Document
@@ -58,13 +57,6 @@ TOO_LARGE = "a Python program takes more than {} steps to evaluate"
 Find = Callable[[str], Document | None]
 
 
-class Taken(NamedTuple):
-    """Which way a program takes at points that are open: of some of them, and of every other the first (0) or last (-1)."""
-
-    ways: Mapping[tuple[object, ...], int] = {}
-    every: int | None = None
-
-
 class _LimitError(Exception):
     """The program needs more work than is done for it."""
 
@@ -79,7 +71,7 @@ class Program:
         environment: Mapping[str, Given] | None = None,
         open_environment: bool = True,
         known: Mapping[str, Plain] | None = None,
-        taken: Taken | None = None,
+        ways: Mapping[tuple[object, ...], int] | None = None,
     ) -> None:
         self._find = find
         self.words = words
@@ -89,7 +81,7 @@ class Program:
         self.modules: dict[str, Scope] = {}
         self.calls: list[Object] = []
         self.points: dict[tuple[object, ...], Point] = {}
-        self._taken = taken or Taken()
+        self._ways = ways or {}
         self._by_name: dict[str, Scope] = {}
         self._path = ""
         self._syntaxes: dict[int, Syntax] = {}
@@ -105,9 +97,7 @@ class Program:
         """Return the way that is taken at a point; None if all of them are open."""
         if len(self.points) < POINTS_MAX:
             self.points.setdefault(point.key, point)
-        taken = self._taken.ways.get(point.key)
-        if taken is None and self._taken.every is not None:
-            taken = point.members[self._taken.every]
+        taken = self._ways.get(point.key)
         return taken if taken in point.members else None
 
     def find(self, path: str) -> Document | None:
