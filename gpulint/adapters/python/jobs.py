@@ -132,9 +132,8 @@ def _read_count(value: Value | None, job: Job, reader: Reader) -> Field | None:
     if value is None:
         return None
     field = make_field(reader, value, job.call.place)
-    if isinstance(field.value, str) and field.value.isdecimal():
-        return Field(int(field.value), field.origins)
-    return field
+    text = field.value
+    return Field(int(text), field.origins) if isinstance(text, str) and text.isdecimal() else field
 
 
 def _read_cloud(
