@@ -100,7 +100,7 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
     for call in hardware.list_instances(evaluated.calls):
         counts = hardware.read_machines(call, reader)
         command = sagemaker.build_command(call, reader)
-        found = sagemaker.read_model(call, reader)
+        found = sagemaker.read_model(call, counts["gpus_per_pod"], reader)
         if command is not None:
             found = reading.read(command, document.path, repository)
         name, anchor = file_stem.find_stem(document.path), sagemaker.find_anchor(call, reader)

@@ -72,8 +72,9 @@ def _list_started(calls: Sequence[Object], reader: Reader) -> Iterator[Placement
         if fields and nodes:
             anchor = next(iter(fields["gpus_per_pod"].origins))
             replicas = call.get("concurrency") or call.get("num_replicas")
-            counted = {"replicas": make_field(reader, replicas, call.place)} if read_number(replicas) else {}
-            yield Placement(target.name, anchor, nodes, {**fields, **counted})  # type: ignore[dict-item]
+            if replicas is not None and read_number(replicas):
+                fields["replicas"] = make_field(reader, replicas, call.place)
+            yield Placement(target.name, anchor, nodes, fields)
 
 
 def _find_target(call: Object) -> Value | None:

@@ -81,10 +81,9 @@ def _step(value: Value, step: str, calls: Sequence[Object]) -> Value | None:
         return next((call for call in calls if call.receiver is value and last_name(call) == name), None)
     if "@" in step and isinstance(value, Object):
         kind, _, key = step.partition("@")
-        name = read_text(value.get(key))
-        return next(
-            (call for call in calls if last_name(call) == kind and name and read_text(call.get("name")) == name), None
-        )
+        named = read_text(value.get(key))
+        made = (call for call in calls if last_name(call) == kind and named)
+        return next((call for call in made if read_text(call.get("name")) == named), None)
     if step.isdecimal():
         listed = value.arguments if isinstance(value, Object) else value.items if isinstance(value, Items) else ()
         return listed[int(step)] if int(step) < len(listed) else None
