@@ -5,11 +5,12 @@ A program is read and never run. Where a manifest, a job or a script starts it, 
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import task
+from gpulint.adapters.platforms import cerebrium, task
 from gpulint.adapters.programs import file_stem
 from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, training
 from gpulint.adapters.python.hardware import Placement
@@ -59,6 +60,8 @@ MENTIONS = (
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
+TRITON = "config.pbtxt"
+CEREBRIUM = "cerebrium.toml"
 
 
 def claims(document: Document) -> Claim:
@@ -81,7 +84,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    if not placements and (found is None or repository.mentions_program(document.path)):
+    if not placements and (found is None or _is_started(document, repository)):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
@@ -94,11 +97,23 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
 
 
+def _is_started(document: Document, repository: Repository) -> bool:
+    """Return whether another file starts a program: one that names it, or the configuration of a model of Triton."""
+    above = posixpath.dirname(posixpath.dirname(document.path))
+    of_triton = posixpath.basename(document.path) == "model.py" and repository.exists(posixpath.join(above, TRITON))
+    of_app = posixpath.basename(document.path) == cerebrium.PROGRAM and repository.exists(
+        posixpath.join(posixpath.dirname(document.path), CEREBRIUM)
+    )
+    return of_triton or of_app or repository.mentions_program(document.path)
+
+
 def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:
     """Yield the runs and models for which a program rents machines of SageMaker."""
     reader = Reader()
     for call in hardware.list_instances(evaluated.calls):
         counts = hardware.read_machines(call, reader)
+        if counts["gpus_per_pod"].value in (0, None):
+            continue
         command = sagemaker.build_command(call, reader)
         found = sagemaker.read_model(call, counts["gpus_per_pod"], reader)
         if command is not None:

@@ -28,7 +28,10 @@ IMAGES = {
 }
 """The engine's own image of a release: docs.vllm.ai/en/latest/deployment/docker.html, docs.sglang.ai/start/install.html,
 lmdeploy.readthedocs.io get_started/installation, NVIDIA/TensorRT-LLM docs/source/installation/containers.md."""
-FILES = ("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml")
+FILES = (
+    *("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml"),
+    *("cerebrium.toml", "cog.yaml", "bentofile.yaml"),
+)
 NAMED = ("pip_install_from_requirements", "requirements_file", "uv_sync", "pip_install_from_pyproject")
 CHARACTERS_MAX = 100_000
 FOLDERS_MAX = 6

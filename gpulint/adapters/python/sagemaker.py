@@ -66,8 +66,7 @@ def read_model(call: Object, gpus: Field, reader: Reader) -> Reading | None:
     version = read_text(image.get("version"))
     at = reader.word(Constant(f"{IMAGE}:{version}" if version else IMAGE, image.place), model.place)
     variables = {
-        VARIABLES.get(str(name), str(name)): reader.word(value, model.place)
-        for name, value in entries.items()
+        VARIABLES.get(str(name), str(name)): reader.word(value, model.place) for name, value in entries.items()
     }
     return engines.read(Invocation(at, (), variables, entrypoint=True))
 

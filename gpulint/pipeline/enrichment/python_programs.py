@@ -12,12 +12,14 @@ from gpulint import engines
 from gpulint.adapters.programs import replica
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Role, Workload
+from gpulint.workload import Field, Role, Unknown, Workload
 
 COUNTS = frozenset(
     {"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "processes_per_pod", "accelerator"}
 )
-GENERAL = frozenset({"transformers", "trl", "deepspeed", "megatron-lm"})
+MEGATRON = "megatron-lm"
+OWN = "own program"
+GENERAL = frozenset({"transformers", "trl", "deepspeed", MEGATRON})
 """Trainers whose arguments a program of somebody's own may take."""
 
 
@@ -58,9 +60,10 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
     stated = {
         name: field
         for name, field in role.fields.items()
-        if name not in own
-        or (name not in ("engine", "program", "task") and field.origins and not vocabulary.is_deferred(field))
+        if name not in own or (name not in ("engine", "program", "task") and field.origins and not _is_left(field))
     }
+    if own.get("engine", Field(None)).value == MEGATRON:
+        stated = {name: field for name, field in stated.items() if not vocabulary.is_deferred(field)}
     fields = {**own, **stated}
     if "engine" in own:
         fields.pop("program", None)
@@ -78,6 +81,11 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
     if "pods_per_replica" in fields and gpus is not None:
         fields.setdefault("gpus_per_replica", replica.product(gpus, fields["pods_per_replica"]))
     return replace(role, fields=fields, open_ended=open_ended)
+
+
+def _is_left(field: Field) -> bool:
+    """Return whether a field only states that the program or something else unread decides it."""
+    return vocabulary.is_deferred(field) or (isinstance(field.value, Unknown) and field.value.category == OWN)
 
 
 def _find_kind(workload: Workload, roles: tuple[Role, ...]) -> str:

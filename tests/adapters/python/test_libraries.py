@@ -474,3 +474,33 @@ def test_requirements_next_to_a_program_state_the_release_of_its_engine(
 )
 def test_a_program_that_needs_no_gpu_is_no_workload(program: str) -> None:
     assert read(program) == []
+
+
+TRITON = """
+    import torch
+    import triton_python_backend_utils as pb_utils
+    from transformers import AutoModelForCausalLM
+    class TritonPythonModel:
+        def initialize(self, args):
+            self.model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", torch_dtype=torch.float16, device_map="auto")
+        def execute(self, requests):
+            return [self.model.generate(one, max_new_tokens=64) for one in requests]
+"""
+CONFIG = 'name: "chat"\nbackend: "python"\nmax_batch_size: 8\ninstance_group [{ kind: KIND_GPU count: 1 gpus: [0] }]\n'
+
+
+def test_a_model_of_triton_runs_what_its_own_program_loads() -> None:
+    role = read_role(CONFIG, "models/chat/config.pbtxt", **{"models/chat/1/model.py": TRITON})
+    assert values(role, "engine", "checkpoint", "weight_dtype", "gpus_per_pod") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "weight_dtype": "float16",
+        "gpus_per_pod": 1,
+    }
+    assert read(TRITON, "models/chat/1/model.py", **{"models/chat/config.pbtxt": CONFIG}) == []
+
+
+def test_a_model_of_triton_without_its_program_stays_unknown() -> None:
+    role = read_role(CONFIG, "models/chat/config.pbtxt")
+    assert isinstance(role.value("engine"), Unknown)
+    assert isinstance(role.value("checkpoint"), Unknown)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
+
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Unknown
@@ -103,3 +105,79 @@ def test_a_trainer_of_lightning_states_precision_and_sharding() -> None:
         "zero_stage": 3,
         "gradient_accumulation_steps": 8,
     }
+
+
+LMI = """
+    import sagemaker
+    from sagemaker.model import Model
+    from sagemaker.djl_inference import DJLModel
+    model = MODEL
+    model.deploy(initial_instance_count=1, instance_type="ml.g5.12xlarge")
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor_parallel"),
+    [
+        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"OPTION_TENSOR_PARALLEL_DEGREE": "2", "OPTION_MAX_MODEL_LEN": "8192"})', 2),
+        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"TENSOR_PARALLEL_DEGREE": "max", "OPTION_MAX_MODEL_LEN": "8192"})', 4),
+        ('Model(image_uri=sagemaker.image_uris.retrieve(framework="djl-lmi", region="x", version="0.29.0"),'
+         ' env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "OPTION_ROLLING_BATCH": "vllm", "OPTION_MAX_MODEL_LEN": "8192"})', 4),
+    ],
+)  # fmt: skip
+def test_a_container_for_large_models_takes_the_arguments_of_vllm_as_variables(
+    model: str, tensor_parallel: int
+) -> None:
+    (role,) = read_roles({"deploy.py": LMI.replace("MODEL", model)}, "deploy.py")
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "gpus_per_pod") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-14B",
+        "tensor_parallel": tensor_parallel,
+        "max_model_len": 8192,
+        "gpus_per_pod": 4,
+    }
+
+
+def test_a_container_for_large_models_with_another_engine_stays_unknown() -> None:
+    model = 'DJLModel(model_id="Qwen/Qwen3-14B", env={"OPTION_ROLLING_BATCH": "trtllm"})'
+    (role,) = read_roles({"deploy.py": LMI.replace("MODEL", model)}, "deploy.py")
+    assert values(role, "engine", "accelerator", "gpus_per_pod") == {
+        "engine": None,
+        "accelerator": "a10g",
+        "gpus_per_pod": 4,
+    }
+
+
+def test_a_model_of_the_hub_runs_as_a_pipeline() -> None:
+    deploy = """
+        from sagemaker.huggingface.model import HuggingFaceModel
+        hub = {"HF_MODEL_ID": "BAAI/bge-m3", "HF_TASK": "feature-extraction"}
+        HuggingFaceModel(env=hub, transformers_version="4.26", py_version="py39").deploy(
+            initial_instance_count=2, instance_type="ml.g4dn.xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "task", "checkpoint", "accelerator", "replicas") == {
+        "task": "inference",
+        "checkpoint": "BAAI/bge-m3",
+        "accelerator": "t4",
+        "replicas": 2,
+    }
+
+
+def test_the_release_of_the_container_is_that_of_its_address() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel, get_huggingface_llm_image_uri
+        model = HuggingFaceModel(image_uri=get_huggingface_llm_image_uri("huggingface", version="2.0.2"),
+                                 env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "SM_NUM_GPUS": "4"})
+        model.deploy(initial_instance_count=1, instance_type="ml.g5.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "engine_version") == {"engine": "tgi", "engine_version": "2.0.2"}
+
+
+def test_a_machine_without_gpus_is_no_workload() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel
+        HuggingFaceModel(env={"HF_MODEL_ID": "BAAI/bge-m3"}).deploy(instance_type="ml.m5.xlarge")
+    """
+    assert read_roles({"deploy.py": deploy}, "deploy.py") == []
