@@ -71,7 +71,8 @@ def _name(command: Command | None) -> str | Unknown:
 
 def _read_gpus(document: Document) -> dict[str, Field]:
     """Return accelerator and count; of several GPUs, the platform takes the first that it has."""
-    place = next((path for key in KEYS if document.get(path := (*HARDWARE, key)) is not None), None)
+    stated_at = ((*HARDWARE, key) for key in KEYS)
+    place = next((one for one in stated_at if document.get(one) is not None), None)
     if place is None:
         return {}
     stated = document.get(place)
