@@ -18,6 +18,7 @@ from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated
+from gpulint.source.python.values import Object
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -114,7 +115,8 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
         counts = hardware.read_machines(call, reader)
         if counts["gpus_per_pod"].value in (0, None):
             continue
-        command = sagemaker.build_command(call, reader)
+        owner = call.receiver if isinstance(call.receiver, Object) else call
+        command = sagemaker.build_command(call, reader) or sagemaker.build_command(owner, reader)
         found = sagemaker.read_model(call, counts["gpus_per_pod"], reader)
         if command is not None:
             found = reading.read(command, document.path, repository)
@@ -128,7 +130,10 @@ def _build_placed(document: Document, placement: Placement, evaluated: Evaluated
     pins = releases.read_image(placement.image, document, repository)
     if placement.image is None:
         pins = releases.read_files(document.path, repository)
-    found = reading.recognise_calls(calls, document, pins) or Reading({}, None)
+    found = reading.recognise_calls(calls, document, pins)
+    if found is None and placement.takes_arguments:
+        found = reading.recognise_calls(evaluated.calls, document, pins)
+    found = found or Reading({}, None)
     return _build(document, placement.name, placement.anchor, placement.fields, found)
 
 

@@ -11,7 +11,10 @@ from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node,
 PYTHON = "python"
 NOTEBOOK = "notebook"
 FORMATS = {"py": PYTHON, "ipynb": NOTEBOOK}
-MENTIONED = rb"[\w./-]+\.(?:py|ipynb)\b|-m[ \t]+[A-Za-z_][\w.]*|\b(?:uvicorn|gunicorn|hypercorn)[ \t]+[^\n]*"
+MENTIONED = (
+    rb"[\w./-]+\.(?:py|ipynb)\b|-m[ \t]+[A-Za-z_][\w.]*|\b(?:uvicorn|gunicorn|hypercorn)[ \t]+[^\n]*"
+    rb"|\bimport_path:[ \t]*[\"']?[A-Za-z_][\w.]*"
+)
 """What names a program in a file that may start it."""
 
 

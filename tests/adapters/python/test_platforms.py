@@ -181,3 +181,23 @@ def test_a_machine_without_gpus_is_no_workload() -> None:
         HuggingFaceModel(env={"HF_MODEL_ID": "BAAI/bge-m3"}).deploy(instance_type="ml.m5.xlarge")
     """
     assert read_roles({"deploy.py": deploy}, "deploy.py") == []
+
+
+def test_a_model_of_sagemaker_runs_its_own_script() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel
+        HuggingFaceModel(entry_point="inference.py", source_dir="code").deploy(instance_type="ml.g5.xlarge")
+    """
+    script = """
+        import torch
+        from transformers import AutoModelForCausalLM
+        def model_fn(folder):
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-4B", torch_dtype=torch.float16).to("cuda")
+    """
+    (role,) = read_roles({"deploy.py": deploy, "code/inference.py": script}, "deploy.py")
+    assert values(role, "engine", "checkpoint", "weight_dtype", "accelerator") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-4B",
+        "weight_dtype": "float16",
+        "accelerator": "a10g",
+    }
