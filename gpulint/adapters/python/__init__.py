@@ -61,6 +61,8 @@ MENTIONS = (
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
+HOSTED = frozenset({"runpod.serverless.start"})
+"""Calls of a program whose image the platform itself starts: docs.runpod.io/serverless/workers/handler-functions."""
 TRITON = "config.pbtxt"
 CEREBRIUM = "cerebrium.toml"
 
@@ -85,7 +87,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    if not placements and (found is None or _is_started(document, repository)):
+    hosted = any(call.name in HOSTED for call in evaluated.calls)
+    if not placements and (found is None or (not hosted and _is_started(document, repository))):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)

@@ -249,6 +249,37 @@ def test_a_server_that_loads_a_model_runs_it(program: str) -> None:
     }
 
 
+def test_a_worker_of_runpod_is_a_workload_though_its_dockerfile_starts_it() -> None:
+    handler = """
+        import runpod
+        from worker.model import load
+        def main():
+            load()
+            runpod.serverless.start({"handler": print})
+        main()
+    """
+    model = """
+        import torch
+        from transformers import AutoModelForCausalLM
+        def load():
+            AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", dtype=torch.bfloat16, device_map={"": 0})
+    """
+    files = {"src/worker/model.py": model, "Dockerfile": 'FROM pytorch/pytorch\nCMD ["python", "-u", "handler.py"]\n'}
+    role = read_role(handler, "handler.py", **files)
+    assert values(role, "checkpoint", "weight_dtype") == {"checkpoint": "Qwen/Qwen3-8B", "weight_dtype": "bfloat16"}
+
+
+def test_a_path_names_a_checkpoint_like_its_text() -> None:
+    role = read_role("""
+        from pathlib import Path
+        import torch
+        from transformers import AutoModelForCausalLM
+        MODELS = Path("/models")
+        AutoModelForCausalLM.from_pretrained(MODELS / "Qwen3-8B", dtype=torch.bfloat16, device_map="auto")
+    """)
+    assert role.value("checkpoint") == "/models/Qwen3-8B"
+
+
 def test_litserve_starts_a_copy_of_the_model_on_each_device() -> None:
     role = read_role(f"""
         import litserve as ls
