@@ -123,6 +123,8 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
         found = sagemaker.read_model(call, counts["gpus_per_pod"], reader)
         if command is not None:
             found = reading.read(command, document.path, repository)
+        elif found is not None and sagemaker.is_lmi(call.receiver):
+            counts = sagemaker.count_copies(counts, found)
         name, anchor = file_stem.find_stem(document.path), sagemaker.find_anchor(call, reader)
         yield _build(document, name, anchor, counts, found or Reading({}, None))
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
 
 from gpulint import engines
+from gpulint.adapters.programs import replica
 from gpulint.adapters.python import serving
 from gpulint.adapters.python.words import Reader, is_nothing, make_field, read_text
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source.python.values import Constant, Mapping, Object, Value
-from gpulint.workload import Command, Field, Origin
+from gpulint.workload import Command, Field, Origin, Unknown
 
 VARIABLES = {"HF_MODEL_ID": "MODEL_ID", "SM_NUM_GPUS": "NUM_SHARD"}
 """Variables of the containers that pass them on to Text Generation Inference under another name:
@@ -20,6 +21,7 @@ IMAGE = "ghcr.io/huggingface/text-generation-inference"
 SERVES = "get_huggingface_llm_image_uri"
 NAMED = "HF_MODEL_ID"
 OPTION = "OPTION_"
+PREFIX = "SM_VLLM_"
 OF_LMI = {
     "tensor_parallel_degree": "tensor_parallel_size",
     "max_rolling_batch_size": "max_num_seqs",
@@ -55,8 +57,10 @@ def read_model(call: Object, gpus: Field, reader: Reader) -> Reading | None:
         return None
     image, environment = model.get("image_uri"), model.get("env")
     entries = environment.entries if isinstance(environment, Mapping) else {}
-    if model.name.endswith("DJLModel") or _is_lmi(image):
+    if is_lmi(model):
         return _read_lmi(model, entries, gpus, reader)
+    if (found := _read_vllm(image, entries, model, reader)) is not None:
+        return found
     if not model.name.endswith("HuggingFaceModel"):
         return None
     if image is None and NAMED in entries:
@@ -78,8 +82,13 @@ def _read_pipeline(model: Object, name: Value, reader: Reader) -> Reading:
     return Reading({**fields, "task": Field("inference", place)}, place[0])
 
 
-def _is_lmi(image: Value | None) -> bool:
-    """Return whether an image is a container for large models, by its framework or its address."""
+def is_lmi(model: Value | None) -> bool:
+    """Return whether a model runs in a container for large models, by its class or its image."""
+    if not isinstance(model, Object):
+        return False
+    image = model.get("image_uri")
+    if model.name.endswith("DJLModel"):
+        return True
     if isinstance(image, Object) and image.name.endswith("image_uris.retrieve"):
         named = image.get("framework") or (image.arguments[0] if image.arguments else None)
         return (read_text(named) or "").startswith("djl")
@@ -90,7 +99,7 @@ def _read_lmi(model: Object, entries: AnyMapping[object, Value], gpus: Field, re
     """Return vLLM in a container for large models, whose variables are its arguments under another name.
 
     Source: deepjavalibrary/djl-serving serving/docs/lmi/user_guides/vllm_user_guide.md and
-    deployment_guide/configurations.md (tensor_parallel_degree is the GPUs of the machine unless stated otherwise).
+    deployment_guide/configurations.md (tensor_parallel_degree).
     """
     options = {str(name).removeprefix(OPTION).lower(): value for name, value in entries.items()}
     if (read_text(options.get("rolling_batch")) or "auto") not in BATCHES:
@@ -98,13 +107,53 @@ def _read_lmi(model: Object, entries: AnyMapping[object, Value], gpus: Field, re
     name = options.get("hf_model_id") or options.get("model_id") or model.get("model_id") or model.get("model_data")
     given = {OF_LMI.get(option, option): value for option, value in options.items()}
     degree = given.pop("tensor_parallel_size", None)
-    parts = make_field(reader, degree, model.place) if degree is not None else gpus
     found = serving.read_settings("vllm", name, Object(model.name, model.place, [], given), reader, {})
     if found is None:
         return None
-    text = parts.value
-    whole = int(text) if isinstance(text, str) and text.isdecimal() else text if isinstance(text, int) else gpus.value
-    return found._replace(fields={**found.fields, "tensor_parallel": Field(whole, parts.origins)})
+    place = reader.origins(degree, model.place)
+    parts = Field(Unknown("the release of the container decides over how many GPUs it spreads a model"), place)
+    if degree is not None:
+        text = read_text(degree)
+        whole = (
+            int(text)
+            if text and text.isdecimal()
+            else gpus.value
+            if text == "max"
+            else make_field(reader, degree, model.place)
+        )
+        parts = whole if isinstance(whole, Field) else Field(whole, place)
+    return found._replace(fields={**found.fields, "tensor_parallel": parts})
+
+
+def _read_vllm(
+    image: Value | None, entries: AnyMapping[object, Value], model: Object, reader: Reader
+) -> Reading | None:
+    """Return vLLM in a container whose entry point makes arguments of variables: vllm v0.9.0
+    examples/online_serving/sagemaker-entrypoint.sh."""
+    at = reader.word(Constant("vllm", model.place), model.place)
+    words = [at, at._replace(text="serve")]
+    for name, value in entries.items():
+        if str(name).startswith(PREFIX):
+            flag = f"--{str(name).removeprefix(PREFIX).lower().replace('_', '-')}"
+            word = reader.word(value, model.place)
+            words += [word._replace(text=flag), word] if word.text != "" else [word._replace(text=flag)]
+    if len(words) == 2:
+        return None
+    named = reader.word(image, model.place) if image is not None else at
+    named = named._replace(text=named.text if image is not None and named.text else "")
+    return engines.read(Invocation(named, tuple(words), {}, entrypoint=False))
+
+
+def count_copies(counts: dict[str, Field], found: Reading) -> dict[str, Field]:
+    """Return the machines of a container for large models, which starts as many copies as its GPUs hold.
+
+    Source: deepjavalibrary/djl-serving serving/docs/lmi/deployment_guide/configurations.md, Tensor Parallelism.
+    """
+    parts, gpus, machines = found.fields["tensor_parallel"], counts["gpus_per_pod"].value, counts["replicas"]
+    if not isinstance(parts.value, int) or not isinstance(gpus, int) or not 0 < parts.value <= gpus:
+        return counts
+    copies = Field(gpus // parts.value, counts["gpus_per_pod"].origins)
+    return {**counts, "gpus_per_replica": parts, "replicas": replica.product(machines, copies)}
 
 
 def find_anchor(call: Object, reader: Reader) -> Origin:

@@ -117,18 +117,20 @@ LMI = """
 
 
 @pytest.mark.parametrize(
-    ("model", "tensor_parallel"),
+    ("model", "tensor_parallel", "copies"),
     [
-        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"OPTION_TENSOR_PARALLEL_DEGREE": "2", "OPTION_MAX_MODEL_LEN": "8192"})', 2),
-        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"TENSOR_PARALLEL_DEGREE": "max", "OPTION_MAX_MODEL_LEN": "8192"})', 4),
+        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"OPTION_TENSOR_PARALLEL_DEGREE": "2", "OPTION_MAX_MODEL_LEN": "8192"})', 2, 2),
+        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"TENSOR_PARALLEL_DEGREE": "max", "OPTION_MAX_MODEL_LEN": "8192"})', 4, 1),
         ('Model(image_uri=sagemaker.image_uris.retrieve(framework="djl-lmi", region="x", version="0.29.0"),'
-         ' env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "OPTION_ROLLING_BATCH": "vllm", "OPTION_MAX_MODEL_LEN": "8192"})', 4),
+         ' env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "OPTION_ROLLING_BATCH": "vllm", "OPTION_MAX_MODEL_LEN": "8192",'
+         ' "OPTION_TENSOR_PARALLEL_DEGREE": "1"})', 1, 4),
     ],
 )  # fmt: skip
 def test_a_container_for_large_models_takes_the_arguments_of_vllm_as_variables(
-    model: str, tensor_parallel: int
+    model: str, tensor_parallel: int, copies: int
 ) -> None:
     (role,) = read_roles({"deploy.py": LMI.replace("MODEL", model)}, "deploy.py")
+    assert values(role, "gpus_per_replica", "replicas") == {"gpus_per_replica": tensor_parallel, "replicas": copies}
     assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "gpus_per_pod") == {
         "engine": "vllm",
         "checkpoint": "Qwen/Qwen3-14B",
@@ -200,4 +202,37 @@ def test_a_model_of_sagemaker_runs_its_own_script() -> None:
         "checkpoint": "Qwen/Qwen3-4B",
         "weight_dtype": "float16",
         "accelerator": "a10g",
+    }
+
+
+def test_the_variables_of_a_container_of_vllm_are_its_arguments() -> None:
+    deploy = """
+        import sagemaker
+        settings = {"SM_VLLM_MODEL": "Qwen/Qwen3-235B-A22B", "SM_VLLM_TENSOR_PARALLEL_SIZE": "8",
+                    "SM_VLLM_MAX_MODEL_LEN": "32768", "SM_VLLM_ENFORCE_EAGER": ""}
+        sagemaker.Model(image_uri=f"{account()}.dkr.ecr.us-east-1.amazonaws.com/own:1", env=settings).deploy(
+            instance_type="ml.p4de.24xlarge", initial_instance_count=1)
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "enforce_eager", "accelerator") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-235B-A22B",
+        "tensor_parallel": 8,
+        "max_model_len": 32768,
+        "enforce_eager": True,
+        "accelerator": "a100-sxm4-80gb",
+    }
+
+
+def test_a_model_of_jumpstart_has_machines_and_an_unknown_program() -> None:
+    program = """
+        from sagemaker.jumpstart.estimator import JumpStartEstimator
+        estimator = JumpStartEstimator(model_id="meta-textgeneration-llama-3-8b", instance_type="ml.g5.12xlarge")
+        estimator.fit({"training": "s3://data"})
+    """
+    (role,) = read_roles({"train.py": program}, "train.py")
+    assert values(role, "engine", "accelerator", "gpus_per_pod") == {
+        "engine": None,
+        "accelerator": "a10g",
+        "gpus_per_pod": 4,
     }
