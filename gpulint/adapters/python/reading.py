@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import alternatives, entries, hardware, inference, locate, loops, releases, serving, training
+from gpulint.adapters.python import (
+    alternatives,
+    entries,
+    hardware,
+    inference,
+    locate,
+    loops,
+    releases,
+    serving,
+    training,
+)
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -207,7 +217,11 @@ def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
 def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: releases.Pins) -> Reading | None:
     """Return the engine that a program starts; of several, what they have in common."""
     image = command.image._replace(text="") if command.image.text is None else command.image
-    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins)}
+    started = python_program.find(command.words)
+    given = started.words if started is not None else ()
+    found = {
+        call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins, given)
+    }
     if not found:
         return None
     first, *others = found.values()

@@ -51,6 +51,8 @@ MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
 POINTS_MAX = 200
+SOURCES = "src"
+"""The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
 TOO_LARGE = "a Python program takes more than {} steps to evaluate"
@@ -402,6 +404,7 @@ def _list_paths(name: str, path: str, level: int) -> Iterator[str]:
     else:
         starts = _list_above(folder)
     for start in starts:
-        base = posixpath.join(start, inner) if inner else start
-        yield f"{base}.py"
-        yield posixpath.join(base, "__init__.py")
+        for inside in ("", SOURCES) if not level else ("",):
+            base = posixpath.join(start, inside, inner) if inner else start
+            yield f"{base}.py"
+            yield posixpath.join(base, "__init__.py")
