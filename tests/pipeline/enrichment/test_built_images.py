@@ -140,6 +140,10 @@ def test_a_base_image_of_an_engine_is_that_engine_in_its_release() -> None:
         pytest.param("RUN pip install --no-cache-dir \\\n    'vllm[audio]==0.8.5' ray", "0.8.5", id="continued"),
         pytest.param("ARG V=0.8.5\nRUN uv pip install vllm==${V}", None, id="an argument that the build may set"),
         pytest.param("RUN pip install vllm", None, id="not pinned"),
+        pytest.param(
+            'RUN if [ "$V" = a ]; then pip install vllm==0.8.5; else pip install vllm; fi', None, id="one of two"
+        ),
+        pytest.param("RUN pip install vllm==0.8.5 vllm-flash-attn==2.6 /wheels/vllm", "0.8.5", id="other names"),
         pytest.param("COPY requirements.txt .\nRUN pip install -r requirements.txt", "0.9.2", id="requirements"),
     ],
 )
@@ -379,3 +383,10 @@ def test_the_only_dockerfile_is_not_that_of_an_image_if_a_file_says_that_it_buil
     compose = f"services: {{a: {{build: x}}, b: {{image: other/plex, {gpu}}}}}"
     found = read({"compose.yaml": compose, "x/Dockerfile": files["x/Dockerfile"]}, "compose.yaml")
     assert [role.text("checkpoint") for role in found] == ["a/b", ""]
+
+
+def test_a_program_behind_an_image_named_like_an_engine_is_no_model() -> None:
+    run = "#!/bin/bash\ndocker run --gpus all -e MODEL=c/d balanced-vllm:latest python /app/launch.py --model a/b\n"
+    program = "import os\nfrom vllm import LLM\nLLM(model=os.environ['MODEL'])\n"
+    (role,) = read({"run.sh": run, "scripts/launch.py": program}, "run.sh")
+    assert values(role, "engine", "checkpoint") == ["vllm", "c/d"]
