@@ -36,7 +36,9 @@ GENERAL = ("transformers", "deepspeed")
 """Trainers that claim what no other does, in this order."""
 IN_A_FOLDER = re.compile(r"(?:\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/|\$\((?:which|command -v) )(?P<name>[\w.+-]+)\)?")
 
-OTHER_PROGRAM = re.compile(r"(?:[\w./-]*/)?(?:python[\d.]*|(?:ba|da|z)?sh|torchrun|uvicorn|gunicorn)|[\w./-]+\.(?:py|sh)")
+OTHER_PROGRAM = re.compile(
+    r"(?:[\w./-]*/)?(?:python[\d.]*|(?:ba|da|z)?sh|torchrun|uvicorn|gunicorn)|[\w./-]+\.(?:py|sh)"
+)
 """Words that start a program: an image of an engine that gets one first has no entry point of its own."""
 
 

@@ -43,7 +43,9 @@ def list_engines(layers: Sequence[Layer], repository: Repository) -> Iterator[In
         for install in layer.image.installs:
             for package in _read(install.text):
                 start, end = package.span
-                place = Origin(layer.file, (), (install.at + start, install.at + end)) if install.at is not None else None
+                place = (
+                    Origin(layer.file, (), (install.at + start, install.at + end)) if install.at is not None else None
+                )
                 yield Installed(package.name, package.release if place else "", place)
             for name in install.files:
                 yield from _read_requirements(layer, name, install.folder, repository)

@@ -336,7 +336,10 @@ STARTED = {
 
 @pytest.mark.parametrize(("path", "text"), STARTED.values(), ids=STARTED)
 def test_every_format_passes_its_variables_and_words_to_the_image(path: str, text: str) -> None:
-    dockerfile = 'FROM nvidia/cuda:12.4.1\nWORKDIR /app\nCOPY start.sh .\nENTRYPOINT ["./start.sh"]\nCMD ["--max-model-len", "4096"]\n'
+    dockerfile = (
+        "FROM nvidia/cuda:12.4.1\nWORKDIR /app\nCOPY start.sh .\n"
+        'ENTRYPOINT ["./start.sh"]\nCMD ["--max-model-len", "4096"]\n'
+    )
     (role,) = read({path: text, "llm/Dockerfile": dockerfile, "llm/start.sh": START}, path)
     assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "gpus_per_pod") == [
         "vllm",
