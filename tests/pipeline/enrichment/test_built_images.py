@@ -393,3 +393,38 @@ def test_a_program_behind_an_image_named_like_an_engine_is_no_model() -> None:
     program = "import os\nfrom vllm import LLM\nLLM(model=os.environ['MODEL'])\n"
     (role,) = read({"run.sh": run, "scripts/launch.py": program}, "run.sh")
     assert values(role, "engine", "checkpoint") == ["vllm", "c/d"]
+
+
+# ---- the script alone
+
+
+SERVE = "#!/bin/bash\nexec vllm serve a/b\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "roles"),
+    [
+        pytest.param({}, 1, id="nothing else"),
+        pytest.param(
+            {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n'}, 1, id="an image that nothing runs"
+        ),
+        pytest.param(
+            {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n', "k8s/pod.yaml": pod()},
+            0,
+            id="a pod runs it",
+        ),
+        pytest.param(
+            {
+                "llm/Dockerfile": "FROM x\nCOPY start.sh /\nCMD bash /start.sh\n",
+                "compose.yaml": "services: {a: {build: llm}}",
+            },
+            0,
+            id="compose builds it",
+        ),
+        pytest.param(
+            {"llm/Dockerfile": "FROM x\nCOPY start.sh /\nCMD sleep 1\n", "k8s/pod.yaml": pod()}, 1, id="another command"
+        ),
+    ],
+)
+def test_a_script_that_a_container_starts_is_no_workload_of_its_own(files: dict[str, str], roles: int) -> None:
+    assert len(read({"llm/start.sh": SERVE, **files}, "llm/start.sh")) == roles
