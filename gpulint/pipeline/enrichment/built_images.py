@@ -58,12 +58,12 @@ def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[R
     expanded = [settings_file.expand(invocation, find) for invocation in started.invocations]
     readings = task.read(expanded, find)
     role = replace(role, image_assumption=found[0].build.assumption)
+    command = start.choose_program(started, container, found, repository)
     if readings:
         settled = task.merge_readings(readings, role.fields.get("gpus_per_pod", Field(None)))
         if _is_known(role) and not _agrees(role, settled):
             return (role,)
-        return tuple(_settle(role, reading, found) for reading in settled)
-    command = start.choose_program(started, container, found, repository)
+        return tuple(replace(_settle(role, reading, found), command=command) for reading in settled)
     if command is None:
         return (role,)
     named = task.program(list(started.invocations), container.image.origin)

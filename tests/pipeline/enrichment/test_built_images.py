@@ -428,3 +428,30 @@ SERVE = "#!/bin/bash\nexec vllm serve a/b\n"
 )
 def test_a_script_that_a_container_starts_is_no_workload_of_its_own(files: dict[str, str], roles: int) -> None:
     assert len(read({"llm/start.sh": SERVE, **files}, "llm/start.sh")) == roles
+
+
+def test_a_launcher_of_the_image_starts_a_program_of_the_image() -> None:
+    start = '#!/bin/bash\nexec torchrun --nproc_per_node=${NPROC} train.py "$@"\n'
+    program = """
+        import argparse
+        from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--batch", type=int, default=1)
+        args = parser.parse_args()
+        model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-0.6B")
+        Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=args.batch)).train()
+    """
+    (role,) = read(
+        {
+            "k8s/pod.yaml": pod(args='["--batch=4"]', env='[{name: NPROC, value: "2"}]'),
+            "llm/Dockerfile": 'FROM x\nWORKDIR /app\nCOPY . .\nENTRYPOINT ["/app/start.sh"]\n',
+            "llm/start.sh": start,
+            "llm/train.py": program,
+        }
+    )
+    assert values(role, "engine", "checkpoint", "micro_batch_size", "processes_per_pod") == [
+        "transformers",
+        "Qwen/Qwen3-0.6B",
+        4,
+        2,
+    ]
