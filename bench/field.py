@@ -43,7 +43,7 @@ SPELLINGS = {
     "megatron-core": "megatron-lm",
 }
 
-LAUNCHERS = frozenset({"own", "torchrun", "python"})
+LAUNCHERS = frozenset({"own", "pytorch", "torchrun", "python"})
 """Programs that stand for one of the repository's own."""
 
 

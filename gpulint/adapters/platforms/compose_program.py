@@ -140,11 +140,11 @@ def _read_build_words(service: Service, starts: dockerfile.StartCommand, file: D
 
 def _read_image_variables(service: Service, build: Build | None) -> dict[str, Argument]:
     place = compose_devices.locate(service, "build")
-    if build is None:
-        return {}
-    settings = build.image.settings
-    places = {name: Origin(build.file, (), one.span) for name, one in settings.items() if not one.replaceable}
-    return {name: Argument(value, place, behind=places.get(name)) for name, value in build.image.variables.items()}
+    settings = build.image.settings if build is not None else {}
+    return {
+        name: Argument(setting.value, place, behind=Origin(build.file, (), setting.span) if build else None)
+        for name, setting in settings.items()
+    }
 
 
 def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:

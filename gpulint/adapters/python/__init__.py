@@ -81,7 +81,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    if not placements and (found is None or repository.mentions_program(document.path)):
+    if not placements and (found is None or _is_started(document.path, repository)):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
@@ -92,6 +92,14 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         }
         counts = {**_open_host(found, document), **stated}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
+
+
+def _is_started(path: str, repository: Repository) -> bool:
+    """Return whether a file names a program; the main module of a package goes by the package's name."""
+    folder, _, name = path.rpartition("/")
+    return repository.mentions_program(path) or (
+        name == "__main__.py" and bool(folder) and repository.mentions_program(f"{folder}.py")
+    )
 
 
 def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:

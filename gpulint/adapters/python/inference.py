@@ -11,6 +11,9 @@ from gpulint.engines import Reading
 from gpulint.source.python.values import Choice, Constant, Member, Object, Open, Value
 from gpulint.workload import Field, Unknown
 
+PARTS = re.compile(r"quantization_config|transformer(?:_\d)?|unet|text_encoder(?:_\d)?|vae|prior.*|decoder.*")
+"""Arguments of a pipeline of Diffusers that give it another network, or one in another number format."""
+OFFLOADED = Unknown("the program keeps parts of the pipeline in host memory", "own program")
 TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "optimum", "unsloth", "peft"})
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
@@ -190,5 +193,14 @@ def _read_diffusers(call: Object, calls: Sequence[Object], reader: Reader) -> Re
     fields = {**models.read_checkpoint(call, reader), **models.read_dtype(call, reader)}
     offload = next((one for one in calls if OFFLOADS.search(one.name)), None)
     if offload is not None:
-        fields["spills"] = Field(True, reader.origins(None, offload.place))
+        place = reader.origins(None, offload.place)
+        fields |= {"spills": Field(True, place), "cpu_offload_bytes": Field(OFFLOADED, place)}
+    elif runs_on_gpu(calls) and not _may_quantise(call, calls):
+        fields["quantization"] = Field(None, source="the program gives the pipeline no quantised part")
     return _build(call, reader, fields)
+
+
+def _may_quantise(call: Object, calls: Sequence[Object]) -> bool:
+    """Return whether a pipeline may get another number format than the one it is loaded in."""
+    is_given = any(PARTS.fullmatch(name) for name in call.keywords) or bool(call.open_ended)
+    return is_given or any("quant" in one.name.lower() or last_name(one) == "freeze" for one in calls)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import entries, hardware, inference, locate, releases, serving, training
+from gpulint.adapters.python import entries, hardware, inference, locate, loops, releases, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -96,8 +96,9 @@ def _may_stay_on_cpu(reading: Reading, calls: Sequence[Object]) -> bool:
     if hardware.is_on_cpu(calls):
         return True
     task = reading.fields.get("task")
-    known = reading.fields.keys() & {"engine", "checkpoint", "network", "sharding"}
-    if task is not None and task.value == "training" and not known:
+    known = reading.fields.keys() & {"checkpoint", "network", "sharding"}
+    engine = reading.fields.get("engine")
+    if task is not None and task.value == "training" and not known and (engine is None or engine.value == loops.ENGINE):
         return not inference.runs_on_gpu(calls)
     if _is_engineless(reading):
         return not inference.runs_on_gpu(calls) or inference.is_conversion(calls)

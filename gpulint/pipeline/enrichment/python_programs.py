@@ -12,7 +12,7 @@ from gpulint import engines
 from gpulint.adapters.programs import replica
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Role, Workload
+from gpulint.workload import Field, Role, Unknown, Workload
 
 COUNTS = frozenset(
     {"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "processes_per_pod", "accelerator"}
@@ -40,11 +40,15 @@ def _is_open(role: Role) -> bool:
 
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Role:
+    from gpulint.adapters.python import own_files
     from gpulint.adapters.python import reading as python_reading
 
     if role.command is None:
         return role
-    found = python_reading.read(role.command, workload.document.path, repository)
+    near = workload.document.path
+    found = python_reading.read(role.command, near, repository)
+    if found is None and not role.text("engine"):
+        found = own_files.read(role.command, near, repository)
     if found is None:
         return role
     return settle(role, found.fields, found.open_ended)
@@ -55,11 +59,12 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
     from gpulint.adapters.python import training
 
     own = {name: field for name, field in found.items() if name not in COUNTS}
+    is_whole = "engine" in own and not open_ended
     stated = {
         name: field
         for name, field in role.fields.items()
-        if name not in own
-        or (name not in ("engine", "program", "task") and field.origins and not vocabulary.is_deferred(field))
+        if (name not in own and not (is_whole and _is_left(name, field, role)))
+        or (name in own and name not in ("engine", "program", "task") and _is_stated(field))
     }
     fields = {**own, **stated}
     if "engine" in own:
@@ -78,6 +83,17 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
     if "pods_per_replica" in fields and gpus is not None:
         fields.setdefault("gpus_per_replica", replica.product(gpus, fields["pods_per_replica"]))
     return replace(role, fields=fields, open_ended=open_ended)
+
+
+def _is_left(name: str, field: Field, role: Role) -> bool:
+    """Return whether a command leaves a value to its program. DeepSpeed's launcher only starts processes."""
+    by_launcher = name == "sharding" and role.text("launcher") == "deepspeed" and isinstance(field.value, Unknown)
+    return by_launcher or vocabulary.is_deferred(field)
+
+
+def _is_stated(field: Field) -> bool:
+    """Return whether a command states a value; one that its launcher leaves to something else is the program's."""
+    return bool(field.origins) and not isinstance(field.value, Unknown)
 
 
 def _find_kind(workload: Workload, roles: tuple[Role, ...]) -> str:

@@ -11,11 +11,16 @@ from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node,
 PYTHON = "python"
 NOTEBOOK = "notebook"
 FORMATS = {"py": PYTHON, "ipynb": NOTEBOOK}
-MENTIONED = (
-    rb"[\w./-]+\.(?:py|ipynb)\b|-m[\"']?[\s,]*+(?:-[ \t]++)?[\"']?[A-Za-z_][\w.]*"
-    rb"|\b(?:uvicorn|gunicorn|hypercorn)\b[^\n]*+(?:\n[ \t]*+-[^\n]*+){0,2}"
+MENTIONED = re.compile(
+    rb"""
+    [\w./-]+\.(?:py|ipynb)\b
+    | (?<![\w-])-m["']?(?:,?[ \t]++|,|[ \t]*+\r?\n[ \t]*+-[ \t]++)["']?[A-Za-z_][\w.]*
+    | \b(?:uvicorn|gunicorn|hypercorn)\b[^\n]*(?:\n[ \t]*+-[ \t][^\n]*){0,20}
+    | \bimport_path:[ \t]*+["']?[A-Za-z_][\w.]*
+    """,
+    re.VERBOSE,
 )
-"""What names a program in a file that may start it."""
+"""What names a program in a file that may start it: as a shell writes it, or word by word in a list."""
 
 
 def find_format(name: str) -> str:
@@ -25,8 +30,8 @@ def find_format(name: str) -> str:
 
 def list_mentioned(content: bytes) -> Iterator[str]:
     """Yield the base names of the programs and modules that a file names."""
-    for match in re.finditer(MENTIONED, content):
-        for word in re.findall(r"[\w./-]+", match[0].decode("utf-8", "replace")):
+    for match in MENTIONED.finditer(content):
+        for word in re.findall(r"([\w./-]+)(?::\w+)?", match[0].decode("utf-8", "replace")):
             name = word.rpartition("/")[2]
             yield name if find_format(name) else f"{name.rpartition('.')[2]}.py"
 

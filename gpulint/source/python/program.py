@@ -207,7 +207,10 @@ class Program:
         if isinstance(value, Object):
             return self._read_object(value, name, place)
         if isinstance(value, Class):
-            return value.find(name) or Member(value, name, place)
+            found_member = value.find(name)
+            if isinstance(found_member, Function) and calls.is_of_class(found_member):
+                return calls.bind_method(found_member, value)
+            return found_member or Member(value, name, place)
         if isinstance(value, Entries) and name in value.entries:
             return value.entries[name]
         return value if isinstance(value, Open) else Member(value, name, place)
@@ -220,6 +223,8 @@ class Program:
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
             return found
+        if name == "__dict__":
+            return library.list_attributes(value, place)
         if value.name in library.PATHS and (part := methods.read_path_part(value, name, place)) is not None:
             return part
         method = value.cls.find(name) if value.cls is not None else None
@@ -228,7 +233,7 @@ class Program:
             names = {one.name for one in method.decorators if isinstance(one, Name)}
             is_property = bool(names & {"property", "functools.cached_property", "cached_property"})
             return self.run_function(bound, [], {}) if is_property else bound
-        if value.name == "argparse.Namespace" and not value.open_ended:
+        if value.name == library.NAMESPACE and not value.open_ended:
             return Open(f"{name} is not an argument of the program", name=name)
         return method if method is not None else Member(value, name, place)
 
@@ -304,6 +309,8 @@ class Program:
             return owner
         if name in library.SAME:
             return self.call(owner, arguments, keywords, place)
+        if isinstance(owner, Class) and name in calls.VALIDATES and arguments and isinstance(arguments[0], Entries):
+            return self.make(owner, [], {str(key): entry for key, entry in arguments[0].entries.items()}, place)
         external = owner.external() if isinstance(owner, Class) else ""
         full = f"{external or owner.name}.{name}"
         return self.record(Object(full, place, arguments, keywords, receiver=owner))
