@@ -28,7 +28,8 @@ ALTERNATIVES = re.compile(
     r"\b(?:or|also|not|no|instead|unlike|vs|versus|than|at least|minimum|min|up to|e\.?g|such as|like|if|when|could|may|might"
     r"|should|would|equivalent|class|compatible|optional(?:ly)?|prefer(?:s|red)?|fall ?backs?|simulat\w+|untested|works on"
     r"|todo|future|any|other|example|adjust|change|too|oom|out of memory|fail(?:s|ed)?|slow|without|never|previously|old"
-    r"|except|larger|bigger|smaller|upgrade|both)\b|n't\b|>=|\u2265|[<>$?]|\{\{",
+    r"|except|larger|bigger|smaller|upgrade|both)\b|n't\b|>=|\u2265|[<>$?]|\{\{"
+    r"|[或和与及]|以上|至少|最低|不支持|不足|不够|对比|または|あるいは|이상|또는|최소|\b(?:или|не|минимум|oder|ou|mindestens|nicht|ohne|sans|pas|o)\b",
     re.IGNORECASE,
 )
 """Words with which a comment compares, limits or offers hardware, and does not tell what the file is for."""
