@@ -36,7 +36,9 @@ MEMORY = re.compile(r"(?P<memory>\d{2,3})(?:x\d+|gb?)?")
 COUNTED = re.compile(r"(?:gpu|\d+x)?(?P<name>[a-z].*?)(?:x\d+)?")
 WORDS = {"single": 1, "one": 1, "two": 2, "dual": 2, "four": 4, "eight": 8}
 WORDS |= {"单": 1, "一": 1, "两": 2, "双": 2, "二": 2, "四": 4, "八": 8}
-OF_CARDS = r"(?:[张块卡枚片장개]|GPUs?|cards?|cartes?|tarjetas?|placas?|Karten|карт(?:ы|а)?|видеокарт(?:ы|а)?|шт\.?)(?![A-Za-z0-9_])"
+OF_CARDS = (
+    r"(?:[张块卡枚片장개]|GPUs?|cards?|cartes?|tarjetas?|placas?|Karten|(?:видео)?карт[ыа]?|шт\.?)(?![A-Za-z0-9_])"
+)
 """Words that count cards, in several languages."""
 BEFORE = re.compile(
     r"(?:(?<![A-Za-z0-9_.×-])(?:(?P<nodes>\d+)(?:\s?[x×]\s?|\s+nodes?\s+(?:of|with)\s+)(?P<each>\d+)(?:\s?[x×*]\s?|\s+)"

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.catalog import hardware
-from gpulint.pipeline.enrichment.hardware_evidence import ALTERNATIVES, Evidence
+from gpulint.pipeline.enrichment.evidence import Evidence
+from gpulint.pipeline.enrichment.hardware_evidence import ALTERNATIVES
 from gpulint.source.documents import Comment, Document, places
 
 HEAD_MAX, LINE_MAX = 10_000, 500
@@ -17,7 +18,8 @@ QUOTE_MAX = 60
 """Letters: of a longer comment, only the words that name the hardware are quoted."""
 LEADS = re.compile(
     r"\W*(?:hardware|gpus?|accelerators?|machine|instance|nodes?|requires?|requirements?|needs?|tested on|runs? on|trained on"
-    r"|designed for|made for|optimi[sz]ed for|target|硬件|显卡|机器|ハードウェア|하드웨어|оборудование|matériel)(?:\b|(?<=\w)(?=\W|$))",
+    r"|designed for|made for|optimi[sz]ed for|target"
+    r"|硬件|显卡|机器|ハードウェア|하드웨어|оборудование|matériel)(?:\b|(?<=\w)(?=\W|$))",
     re.IGNORECASE,
 )
 COMMENT = re.compile(r"\s*#(?!\s*gpulint:|!|SBATCH|PBS|BSUB)\s*(?P<text>[^\r\n]*)")

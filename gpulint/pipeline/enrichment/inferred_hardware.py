@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gpulint.catalog import hardware, resource_names
 from gpulint.pipeline.enrichment import hardware_evidence, head_comments
-from gpulint.pipeline.enrichment.hardware_evidence import Evidence
+from gpulint.pipeline.enrichment.evidence import Evidence
 from gpulint.source.documents import Comment, Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Hint, Origin, Role, Unknown, Workload

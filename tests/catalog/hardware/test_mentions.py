@@ -160,7 +160,8 @@ def test_a_site_names_partitions_and_hosts_after_an_accelerator(name: str, produ
 
 @pytest.mark.parametrize(
     "name",
-    ["gpu", "gpu02", "acc", "booster", "p4", "a2", "normal", "mig_amd_a100_4", "gpu_a100_mig", "h100-dev-slices", "a100-1g.10gb", "h100-vs-l40s",
+    ["gpu", "gpu02", "acc", "booster", "p4", "a2", "normal", "mig_amd_a100_4", "gpu_a100_mig", "h100-dev-slices",
+     "a100-1g.10gb", "h100-vs-l40s",
      "2024-gpu", "cpu2023", "node4090", "x86", "c7000", "a100-h100"],
 )  # fmt: skip
 def test_another_name_of_a_site_means_no_accelerator(name: str) -> None:
