@@ -91,13 +91,43 @@ class Argument(NamedTuple):
 class Command(NamedTuple):
     """What starts a role's own program: its image, its words without launchers, and the variables that it sees.
 
-    `open_environment` says that there may be variables that no file states.
+    `open_environment` says that there may be variables that no file states. `program` is the path of its file in the
+    repository, if an image has it under another one.
     """
 
     image: Argument
     words: tuple[Argument, ...]
     environment: Mapping[str, Argument] = {}
     open_environment: bool = False
+    program: str = ""
+
+
+class Build(NamedTuple):
+    """How an image is built: its Dockerfile, the folder that it copies from if that is stated, the stage, the arguments.
+
+    `assumption` says how the Dockerfile was found if no file states that it builds the image.
+    """
+
+    dockerfile: str
+    context: str | None = None
+    target: str = ""
+    arguments: Mapping[str, str] = {}
+    assumption: str = ""
+
+
+class Container(NamedTuple):
+    """How a container starts: its image, and the words in place of the image's entry point and command.
+
+    None is what the image states. `further_environment` says that other objects supply variables that the file does not show.
+    """
+
+    image: Argument
+    entrypoint: tuple[Argument, ...] | None
+    command: tuple[Argument, ...] | None
+    environment: Mapping[str, Argument] = {}
+    further_environment: bool = False
+    folder: str = ""
+    build: Build | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +195,9 @@ class Role:
     `anchor` is where a finding points if nothing more exact is stated. `arguments` is the last of the
     engine's arguments (a key, if keys with glossary names state them). `open_ended` says why the arguments
     may hold more than could be read. `available` is what the team can have instead. `hints` are the fields that
-    comments, annotations and settings state. `command` starts a program that no engine claims.
+    comments, annotations and settings state. `command` starts a program that no engine claims. `container` is how its
+    container starts, if the image may decide what runs; `image_assumption` says how its Dockerfile was found if no file
+    states that it builds the image.
     """
 
     name: str
@@ -176,6 +208,8 @@ class Role:
     available: Available = EVERYTHING
     hints: tuple[Hint, ...] = ()
     command: Command | None = None
+    container: Container | None = None
+    image_assumption: str = ""
 
     def value(self, name: str) -> Value | Unknown:
         """Return the stated value; None if it is not stated."""

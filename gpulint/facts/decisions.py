@@ -35,6 +35,7 @@ DECIDERS = {"queue or partition": "the cluster"}
 SHORTEST_SAMPLE = 256
 """Tokens: samples of instruction data sets are that long or longer."""
 SAMPLE_LENGTH = "sample length"
+ONE_MODEL = "trains_one_model"
 SAMPLES = "samples that are not packed are at most as long as the stated length"
 
 
@@ -112,8 +113,20 @@ def list_fields(role: Role) -> frozenset[str]:
 
 def has_unread_settings(role: Role) -> bool:
     """Return whether a program may do more than its settings that were read say, such as keep a second model."""
-    return bool(role.open_ended) or any(
-        getattr(field.value, "lacking", "") == ARGUMENTS for field in role.fields.values()
+    return (
+        bool(role.open_ended)
+        or _is_own_loop(role)
+        or any(getattr(field.value, "lacking", "") == ARGUMENTS for field in role.fields.values())
+    )
+
+
+def _is_own_loop(role: Role) -> bool:
+    """Whether a training loop is the user's own, so that it may train several models: its engine leaves that to the program."""
+    engine = role.text("engine")
+    return (
+        engines.is_training(role)
+        and bool(engine)
+        and not (capabilities.does(engine, ONE_MODEL) or capabilities.lacks(engine, ONE_MODEL))
     )
 
 

@@ -224,17 +224,22 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
-    """Evaluate a role as it is stated, and again with the hardware and the model that names and comments suggest."""
-    from gpulint.pipeline.enrichment import inferred_checkpoint, inferred_hardware
+    """Evaluate a role as it is stated, and again with the image, the hardware and the model that names and comments suggest."""
+    from gpulint.pipeline.enrichment import built_images, inferred_checkpoint, inferred_hardware
 
-    stated = _evaluate_stated(role, workload, repository, policy)
+    known = _evaluate_stated(role, workload, repository, policy)
     on_hardware = inferred_hardware.infer(role, workload, repository)
-    with_model = inferred_checkpoint.infer(on_hardware or role, workload, stated.facts.resolved)
+    with_model = inferred_checkpoint.infer(on_hardware or role, workload, known.facts.resolved)
     assumed = with_model or on_hardware
-    if assumed is None:
-        return stated
-    found = _evaluate_stated(assumed, workload, repository, policy)
-    sources = [f"the accelerator is assumed from {on_hardware.fields['accelerator'].source}"] if on_hardware else []
+    if assumed is None and not role.image_assumption:
+        return known
+    stated, sources = known, []
+    if role.image_assumption:
+        stated = _evaluate_stated(built_images.leave_out_assumed(role), workload, repository, policy)
+        sources.append(role.image_assumption)
+    found = _evaluate_stated(assumed, workload, repository, policy) if assumed is not None else known
+    if on_hardware:
+        sources.append(f"the accelerator is assumed from {on_hardware.fields['accelerator'].source}")
     if with_model:
         sources.append(f"the model is assumed from {with_model.fields['checkpoint'].source}")
     outcome = evaluated_role.add_assumed(stated, found, "; ".join(sources))

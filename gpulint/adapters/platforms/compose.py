@@ -6,6 +6,7 @@ import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
@@ -107,7 +108,8 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     program = {} if readings else _read_program(service, invocations)
     read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings, invocations)
-    roles = tuple(_count_instance(role) for role in read_roles)
+    container = compose_program.read_container(service, environment)
+    roles = tuple(replace(_count_instance(role), container=container) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
 

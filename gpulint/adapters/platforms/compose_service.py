@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from gpulint import workload
 from gpulint.adapters.platforms import compose_interpolation
 from gpulint.adapters.platforms.compose_interpolation import Text
 from gpulint.adapters.programs import container_command, dockerfile
@@ -265,8 +266,8 @@ class Build(NamedTuple):
     file: Document
 
 
-def read_build(service: Service, repository: Repository) -> Build | None:
-    """Read the Dockerfile of a service if the repository has it."""
+def find_build(service: Service) -> workload.Build | None:
+    """Return how a service's image is built; None if it is not, or a variable decides how."""
     stated = service.find("build")
     if stated is None:
         return None
@@ -275,13 +276,20 @@ def read_build(service: Service, repository: Repository) -> Build | None:
     filled = [compose_interpolation.fill(str(name), service.variables) for name in named]
     if any(name.holes for name in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
         return None
-    folder = posixpath.dirname(stated.origin.document.path)
-    shown = posixpath.normpath(posixpath.join(folder, filled[0].text, filled[1].text))
-    content = repository.read(shown)
-    if content is None:
+    context = posixpath.normpath(posixpath.join(posixpath.dirname(stated.origin.document.path), filled[0].text))
+    shown = posixpath.normpath(posixpath.join(context, filled[1].text))
+    arguments = _read_arguments(service, own.get("args"))
+    return workload.Build(shown, "" if context == "." else context, filled[2].text, arguments)
+
+
+def read_build(service: Service, repository: Repository) -> Build | None:
+    """Read the Dockerfile of a service if the repository has it."""
+    found = find_build(service)
+    content = repository.read(found.dockerfile) if found is not None else None
+    if found is None or content is None:
         return None
-    text = content.decode("utf-8", "replace")
-    image = dockerfile.read(text, _read_arguments(service, own.get("args")), filled[2].text)
+    shown, text = found.dockerfile, content.decode("utf-8", "replace")
+    image = dockerfile.read(text, found.arguments, found.target)
     root = Node("scalar", 0, len(text), text)
     return Build(image, Document(shown, 0, text, root, "shell", text)) if image else None
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
+from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, reading, sagemaker, training
+from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -41,6 +42,19 @@ MENTIONS = (
     "beam",
     "beta9",
     "sky",
+    "azure.ai.ml",
+    "google.cloud",
+    "kubeflow",
+    "runpod",
+    "litserve",
+    "cog",
+    "composer",
+    "torchtune",
+    "torchtitan",
+    "megatron",
+    "exllamav2",
+    "ctransformers",
+    "sentence_transformers",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")
@@ -59,7 +73,8 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield what a program computes: one workload for each function with hardware of its own, else one for its run."""
     evaluated, found = reading.read_alone(document, repository)
-    managed = list(_read_machines(document, evaluated, repository))
+    submitted = jobs.list_roles(document, evaluated, file_stem.find_stem(document.path), repository)
+    managed = [*_read_machines(document, evaluated, repository), *(_wrap(role, document) for role in submitted)]
     if managed:
         yield from managed
         return
@@ -69,9 +84,13 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if not placements and (found is None or _is_started(document.path, repository)):
         return
     for placement in placements:
-        yield _build_placed(document, placement, evaluated)
+        yield _build_placed(document, placement, evaluated, repository)
     if not placements and found is not None:
-        counts = {**_open_host(found, document), **hardware.read_scaling(evaluated.calls, Reader())}
+        stated = {
+            **hardware.read_devices(evaluated.calls, Reader()),
+            **hardware.read_scaling(evaluated.calls, Reader()),
+        }
+        counts = {**_open_host(found, document), **stated}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
 
 
@@ -96,9 +115,13 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
         yield _build(document, name, anchor, counts, found or Reading({}, None))
 
 
-def _build_placed(document: Document, placement: Placement, evaluated: Evaluated) -> Workload:
+def _build_placed(document: Document, placement: Placement, evaluated: Evaluated, repository: Repository) -> Workload:
     calls = [call for call in evaluated.calls if placement.nodes & set(call.within)]
-    found = reading.recognise_calls(calls, document) or Reading({}, None)
+    calls += hardware.list_commands(document, evaluated, placement)
+    pins = releases.read_image(placement.image, document, repository)
+    if placement.image is None:
+        pins = releases.read_files(document.path, repository)
+    found = reading.recognise_calls(calls, document, pins) or Reading({}, None)
     return _build(document, placement.name, placement.anchor, placement.fields, found)
 
 
@@ -111,6 +134,12 @@ def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Fiel
     place = found.arguments if found.arguments is not None and anchor.span == (0, 0) else anchor
     role = Role(name, place, fields, open_ended=found.open_ended)
     return Workload(name, _find_kind(role), "python", document, (), (role,))
+
+
+def _wrap(role: Role, document: Document) -> Workload:
+    role = role.having(**training.choose_half(role.fields))
+    purpose = "training" if task.is_training(role.fields.get("engine")) else _find_kind(role)
+    return Workload(role.name, purpose, "python", document, (), (role,))
 
 
 def _find_kind(role: Role) -> str:

@@ -11,6 +11,7 @@ from gpulint.adapters.platforms import gpu_spec_strings
 from gpulint.adapters.platforms.gpu_spec_strings import Choice
 from gpulint.adapters.programs import replica
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_number, read_text, root
+from gpulint.catalog import hardware
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated
 from gpulint.source.python.values import Class, Constant, Function, Items, Mapping, Object, Place, Value
@@ -20,6 +21,15 @@ from gpulint.workload import Value as Stated
 SPEC = re.compile(r"(?P<name>[\w.-]+!?\+?)(?::(?P<count>\d+))?")
 ONE = Field(1, source="one container for each replica")
 SERVERLESS = ("modal", "beam", "beta9", "cerebrium")
+DEVICES = frozenset(
+    {("lightning", "Trainer"), ("pytorch_lightning", "Trainer"), ("lightning", "Fabric"), ("litserve", "LitServer")}
+)
+"""Lightning-AI/pytorch-lightning src/lightning/pytorch/trainer/trainer.py and Lightning-AI/LitServe src/litserve/server.py:
+calls with `devices` and `accelerator`."""
+COMMAND, STARTED = "__command__", "subprocess.Popen"
+"""bentoml/BentoML src/_bentoml_sdk/service/factory.py: a method that returns the words of a server's command."""
+MAPPED = frozenset({"map_batches", "map", "flat_map", "filter"})
+"""ray-project/ray python/ray/data/dataset.py: methods with num_gpus."""
 DECORATED = frozenset(
     {"function", "cls", "endpoint", "task_queue", "asgi", "realtime", "schedule", "remote", "deployment", "service"}
 )
@@ -32,6 +42,7 @@ class Placement(NamedTuple):
     anchor: Origin
     nodes: frozenset[int]
     fields: dict[str, Field]
+    image: Value | None = None
 
 
 def list_placements(document: Document, evaluated: Evaluated) -> tuple[Placement, ...]:
@@ -45,7 +56,31 @@ def list_placements(document: Document, evaluated: Evaluated) -> tuple[Placement
         if isinstance(value, Function | Class) and value.scope is scope:
             for placement in _read_decorators(name, value, reader):
                 found.setdefault(id(value.node), placement)
+    for placement in _list_started(evaluated.calls, reader):
+        found.setdefault(min(placement.nodes), placement)
     return tuple(found.values())
+
+
+def _list_started(calls: Sequence[Object], reader: Reader) -> Iterator[Placement]:
+    """Yield the functions and classes that Ray starts with GPUs that a call asks for."""
+    for call in calls:
+        target = call.receiver if last_name(call) == "options" else _find_target(call)
+        if not isinstance(target, Function | Class) or not isinstance(call.place, Place):
+            continue
+        fields = _finish(_read_ray(call, reader))
+        nodes = frozenset(list_nodes(target))
+        if fields and nodes:
+            anchor = next(iter(fields["gpus_per_pod"].origins))
+            replicas = call.get("concurrency") or call.get("num_replicas")
+            counted = {"replicas": make_field(reader, replicas, call.place)} if read_number(replicas) else {}
+            yield Placement(target.name, anchor, nodes, {**fields, **counted})  # type: ignore[dict-item]
+
+
+def _find_target(call: Object) -> Value | None:
+    """Return the function or class that a method of a dataset of Ray applies to each batch."""
+    if last_name(call) not in MAPPED:
+        return None
+    return call.arguments[0] if call.arguments else call.get("fn")
 
 
 def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iterator[Placement]:
@@ -56,10 +91,21 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
         place = decorator.place
         if fields and isinstance(place, Place):
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
-            yield Placement(name, anchor, frozenset(_list_nodes(value)), fields)
+            app = decorator.receiver.get("image") if isinstance(decorator.receiver, Object) else None
+            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, decorator.get("image") or app)
 
 
-def _list_nodes(value: Function | Class) -> Iterator[int]:
+def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:
+    """Return the command that a service of BentoML returns in place of a program of its own, as the call of a process."""
+    scope = evaluated.modules.get(document.path)
+    made = scope.names.get(placement.name) if scope is not None else None
+    method = made.body.get(COMMAND) if isinstance(made, Class) else None
+    result = evaluated.returned.get(id(method.node)) if isinstance(method, Function) else None
+    return [Object(STARTED, result.place, [result])] if isinstance(result, Items) else []
+
+
+def list_nodes(value: Function | Class) -> Iterator[int]:
+    """Yield the nodes of the code of a function, or of the methods of a class."""
     if isinstance(value, Function):
         yield id(value.node)
         return
@@ -153,16 +199,23 @@ def _read_ray(call: Object, reader: Reader) -> dict[str, Field]:
         count = Field(Unknown("a share of a GPU is requested") if count.value % 1 else int(count.value), count.origins)
     if count.value == 0:
         return {}
-    kind = entries.get("accelerator_type")
-    named = read_text(kind)
-    product = (
-        gpu_spec_strings.product(("ray",), named.removeprefix("NVIDIA_TESLA_").removeprefix("NVIDIA_"))
-        if named
-        else None
+    return {"gpus_per_pod": count, "accelerator": _find_product(entries.get("accelerator_type"), call, count, reader)}
+
+
+def _find_product(kind: Value | None, call: Object, count: Field, reader: Reader) -> Field:
+    """Return the accelerator that Ray is asked for by its name; a name of several products leaves the choice open."""
+    named = (read_text(kind) or "").removeprefix("NVIDIA_TESLA_").removeprefix("NVIDIA_")
+    if kind is None or not named:
+        return Field(Unknown("the accelerator is up to the Ray cluster", "any host"), count.origins)
+    place = reader.origins(kind, call.place)
+    product = gpu_spec_strings.product(
+        ("ray",), named.replace("A100-40G", "A100-40GB").replace("A100-80G", "A100-80GB")
     )
-    left = Unknown("the accelerator is up to the Ray cluster", "any host")
-    place = reader.origins(kind, call.place) if kind is not None else count.origins
-    return {"gpus_per_pod": count, "accelerator": Field(product or left, place)}
+    family = hardware.find_family(named)
+    left = Unknown(
+        f"{named} is one of several products", gpu_spec_strings.DECIDED if family else "any host", choices=family
+    )
+    return Field(product or left, place)
 
 
 def read_scaling(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
@@ -173,21 +226,46 @@ def read_scaling(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
         return {}
     count = make_field(reader, workers, config.place)
     resources = config.get("resources_per_worker")
-    each = read_number(resources.entries.get("GPU")) if isinstance(resources, Mapping) else 1
-    if isinstance(count.value, int) and each:
-        count = Field(count.value * each, count.origins)
-    named = read_text(kind := config.get("accelerator_type"))
-    product = gpu_spec_strings.product(("ray",), named) if named else None
-    left = Unknown("the accelerator is up to the Ray cluster", "any host")
-    place = reader.origins(kind, config.place) if kind is not None else count.origins
+    each = resources.entries.get("GPU", Constant(1)) if isinstance(resources, Mapping) else Constant(1)
+    if isinstance(count.value, int):
+        gpus = read_number(each)
+        count = Field(count.value * gpus if gpus else Unknown("a share of a GPU is requested"), count.origins)
     spread = Unknown("how the workers spread over nodes is up to the Ray cluster", "any host")
     return {
         "gpus_per_replica": count,
         "gpus_per_pod": Field(count.value if count.value == 1 else spread, count.origins),
         "pods_per_replica": Field(1 if count.value == 1 else spread, count.origins),
         "replicas": Field(1, source="one run"),
-        "accelerator": Field(product or left, place),
+        "accelerator": _find_product(config.get("accelerator_type"), config, count, reader),
     }
+
+
+def read_devices(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return the GPUs that a Trainer of Lightning or a server of LitServe takes on the machine that runs the program."""
+    call = next((call for call in calls if (root(call), last_name(call)) in DEVICES), None)
+    devices = call.get("devices") if call is not None else None
+    if call is None or devices is None or not read_number(devices) or (read_number(devices) or 0) < 1:
+        return {}
+    gpus = make_field(reader, devices, call.place)
+    if last_name(call) == "LitServer":
+        one = Field(1, source="LitServe starts a copy of the model on each device")
+        return {"gpus_per_pod": gpus, "gpus_per_replica": one, "replicas": gpus}
+    nodes = call.get("num_nodes")
+    pods = make_field(reader, nodes, call.place) if nodes is not None else Field(1, source="default of Lightning")
+    return {"gpus_per_pod": gpus, "pods_per_replica": pods, "gpus_per_replica": replica.product(gpus, pods)}
+
+
+def is_on_cpu(calls: Sequence[Object]) -> bool:
+    """Return whether a program tells its trainer or its server to compute on the processor."""
+    for call in calls:
+        name = last_name(call)
+        named = read_text(call.get("accelerator")) or read_text(call.get("device")) or ""
+        if ((root(call), name) in DEVICES or name == "Trainer") and named.startswith("cpu"):
+            return True
+        switches = ("use_cpu", "no_cuda", *(("cpu",) if name == "Accelerator" else ()))
+        if any(is_on(call.get(switch)) for switch in switches):
+            return True
+    return False
 
 
 def read_machines(call: Object, reader: Reader) -> dict[str, Field]:

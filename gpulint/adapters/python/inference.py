@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpulint.adapters.python import models
 from gpulint.adapters.python.words import Reader, is_nothing, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Reading
-from gpulint.source.python.values import Constant, Object
+from gpulint.source.python.values import Choice, Constant, Member, Object, Open, Value
 from gpulint.workload import Field, Unknown
 
 PARTS = re.compile(r"quantization_config|transformer(?:_\d)?|unet|text_encoder(?:_\d)?|vae|prior.*|decoder.*")
@@ -18,20 +18,45 @@ TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "opti
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
 OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
+WRITES = frozenset(
+    {"merge_and_unload", "save_pretrained", "save_pretrained_merged", "save_pretrained_gguf", "save_quantized"}
+)
+ASKS = frozenset({"generate", "pipeline", "encode", "predict", "forward", "quantize"})
 GENERATES = re.compile(r"\.generate$")
 
 
 def runs_on_gpu(calls: Sequence[Object]) -> bool:
     """Return whether a program certainly runs its model on a GPU, and does not only load it."""
+    if any(root(call) == "exllamav2" for call in calls):
+        return True
+    loads = [call for call in calls if last_name(call) in (*models.LOADS, "pipeline")]
+    if any(read_text(call.get("device_map")) == "cpu" for call in loads):
+        return False
     for call in calls:
         name = last_name(call)
-        if name in ("cuda", "generate", "enable_model_cpu_offload") or models.is_cuda(call.get("device")):
+        if name in ("cuda", "enable_model_cpu_offload", "enable_sequential_cpu_offload") or models.is_cuda(
+            call.get("device")
+        ):
+            return True
+        if name == "to" and root(call) in models.ROOTS and any(_is_open_device(value) for value in call.arguments):
             return True
         if name == "to" and any(models.is_cuda(value) for value in (*call.arguments, call.get("device"))):
             return True
         if name in (*models.LOADS, "pipeline") and read_text(call.get("device_map")) not in (None, "cpu"):
             return True
     return False
+
+
+def _is_open_device(value: Value) -> bool:
+    """Return whether a model is moved to a device that the caller or the machine chooses."""
+    return isinstance(value, Open | Choice | Member) or (isinstance(value, Object) and last_name(value) == "device")
+
+
+def is_conversion(calls: Sequence[Object]) -> bool:
+    """Return whether a program writes the model that it loads, and never asks it anything."""
+    names = {last_name(call) for call in calls}
+    asks = any(last_name(call) in ASKS or call.name.endswith("()") for call in calls if root(call) in models.ROOTS)
+    return bool(names & WRITES) and not asks
 
 
 def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
@@ -48,7 +73,10 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
             ("whisperx", "load_model"),
         ):
             return _read_whisper(call, reader)
-    loaded = next(models.find_loaded(calls), None)
+        if call.name == "exllamav2.ExLlamaV2Config":
+            return _read_exllama(call, calls, reader)
+    found = list(models.find_loaded(calls))
+    loaded = next((call for call in found if "Pipeline" in call.name), found[0] if found else None)
     if loaded is None:
         return None
     if root(loaded) == "diffusers":
@@ -143,6 +171,21 @@ def _read_whisper(call: Object, reader: Reader) -> Reading | None:
         fields["weight_dtype"] = make_field(reader, call.keywords["compute_type"], call.place, precision)
     if models.is_cuda(call.get("device")) is False:
         fields["device"] = make_field(reader, call.keywords["device"], call.place, "cpu")
+    return _build(call, reader, fields)
+
+
+def _read_exllama(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:
+    """Return a model in the format of ExLlamaV2: turboderp-org/exllamav2 exllamav2/config.py and cache.py."""
+    folder = call.get("model_dir") or (call.arguments[0] if call.arguments else None)
+    if folder is None:
+        return None
+    place = reader.origins(folder, call.place)
+    fields = {"checkpoint": make_field(reader, folder, call.place)}
+    fields["quantization"] = Field(Unknown("the files of the model state their bits per weight", "local path"), place)
+    cache = next((one for one in calls if last_name(one).startswith("ExLlamaV2Cache")), None)
+    length = cache.get("max_seq_len") if cache is not None else None
+    if cache is not None and length is not None and read_number(length):
+        fields["max_model_len"] = make_field(reader, length, cache.place)
     return _build(call, reader, fields)
 
 

@@ -22,6 +22,7 @@ SAME = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloa
 RANK = 8
 """huggingface/peft 0.18.0 src/peft/tuners/lora/config.py, LoraConfig.r."""
 TRACED_MAX = 12
+GPUS = ("cuda", "gpu", "hip")
 
 
 def find_loaded(calls: Iterable[Object]) -> Iterator[Object]:
@@ -221,10 +222,18 @@ def read_length(calls: Iterable[Object], reader: Reader) -> dict[str, Field]:
     return {}
 
 
+def is_half(value: Value | None) -> str:
+    """Return a 16-bit number format; empty for any other value."""
+    text = SAME.get(read_text(value) or "", read_text(value))
+    return text if text in ("float16", "bfloat16") else ""
+
+
 def is_cuda(value: Value | None) -> bool | None:
     """Return whether a device is a GPU; None if that is open."""
+    if isinstance(value, Object) and last_name(value) == "device" and value.arguments:
+        value = value.arguments[0]
     text = read_text(value)
     if text is not None:
-        return not text.startswith(("cpu", "mps"))
+        return True if text.startswith(GPUS) else False if text.startswith(("cpu", "mps")) else None
     number = read_number(value)
     return number >= 0 if number is not None else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import inference, locate, serving, training
+from gpulint.adapters.python import entries, hardware, inference, locate, releases, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
@@ -35,14 +35,15 @@ _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 def read(command: Command, near: str, repository: Repository) -> Reading | None:
     """Return what the program of a command computes; None if it is not in the repository, or computes nothing known."""
     started = python_program.find(command.words)
-    path = locate.find(started, near, repository) if started is not None else None
+    path = command.program or (locate.find(started, near, repository) if started is not None else None)
     if started is None or path is None:
         return None
     slots: dict[Slot, Argument] = {Slot("word", str(at)): word for at, word in enumerate(started.words)}
     slots |= {Slot("variable", name): word for name, word in command.environment.items()}
     evaluated = _evaluate(path, started, command, repository)
     named = started.word.origin
-    reading = recognise(evaluated, Reader(named, slots), started.word, command)
+    pins = releases.read_files(path, repository)
+    reading = recognise(evaluated, Reader(named, slots), started.word, command, pins)
     return _merge_files(reading, path, repository) if reading is not None else None
 
 
@@ -74,11 +75,34 @@ def _evaluate(path: str, started: Started, command: Command, repository: Reposit
 def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
     """Return a program that nothing here starts, and what it computes."""
     evaluated = python.evaluate(document.path, _make_find(repository, document), None, {}, known=KNOWN)
-    reached = [call for call in evaluated.calls if call.reached]
-    reading = recognise_calls(reached, document)
-    if reading is not None and _is_engineless(reading) and not inference.runs_on_gpu(reached):
+    reached = _list_reached(document, evaluated)
+    reading = recognise_calls(reached, document, releases.read_files(document.path, repository))
+    if reading is not None and _may_stay_on_cpu(reading, reached):
         reading = None
     return evaluated, _merge_files(reading, document.path, repository) if reading is not None else None
+
+
+def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:
+    """Return the calls of a program that nothing here starts: its own, and those of functions that a framework calls."""
+    nodes = entries.find_nodes(document, evaluated)
+    if nodes:
+        evaluated.enter_rest()
+    return [call for call in evaluated.calls if call.reached or nodes & set(call.within)]
+
+
+def _may_stay_on_cpu(reading: Reading, calls: Sequence[Object]) -> bool:
+    """Return whether a program may compute on the processor, or only load, merge or convert a model."""
+    if hardware.is_on_cpu(calls):
+        return True
+    task = reading.fields.get("task")
+    known = reading.fields.keys() & {"checkpoint", "network", "sharding"}
+    engine = reading.fields.get("engine")
+    if task is not None and task.value == "training" and not known and (engine is None or engine.value == loops.ENGINE):
+        return not inference.runs_on_gpu(calls)
+    if _is_engineless(reading):
+        return not inference.runs_on_gpu(calls) or inference.is_conversion(calls)
+    layers = reading.fields.get("gpu_layers")
+    return layers is not None and layers.value == 0
 
 
 def _is_engineless(reading: Reading) -> bool:
@@ -87,16 +111,18 @@ def _is_engineless(reading: Reading) -> bool:
     return task is not None and task.value == "inference"
 
 
-def recognise_calls(calls: Sequence[Object], document: Document) -> Reading | None:
+def recognise_calls(calls: Sequence[Object], document: Document, pins: releases.Pins) -> Reading | None:
     """Return what some calls of a program compute that nothing here starts."""
     at = Argument(document.path.rpartition("/")[2], Origin(document, (), (0, 0)))
-    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True))
+    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True), pins)
 
 
-def recognise(evaluated: Evaluated, reader: Reader, program: Argument, command: Command) -> Reading | None:
+def recognise(
+    evaluated: Evaluated, reader: Reader, program: Argument, command: Command, pins: releases.Pins
+) -> Reading | None:
     """Return what the calls of a program compute: those that it reaches, else those of its functions."""
     for calls in _list_sets(evaluated):
-        if (found := _recognise(calls, reader, program, command)) is not None:
+        if (found := _recognise(calls, reader, program, command, pins)) is not None:
             return None if _may_train(found, evaluated, reader, program, command) else found
     return None
 
@@ -106,13 +132,15 @@ def _may_train(found: Reading, evaluated: Evaluated, reader: Reader, program: Ar
     if not _is_engineless(found) or all(word.text is not None for word in command.words):
         return False
     evaluated.enter_rest()
-    return training.read(evaluated.calls, reader, program, command.image) is not None
+    return training.read(evaluated.calls, reader, program, command) is not None
 
 
-def _recognise(calls: Sequence[Object], reader: Reader, program: Argument, command: Command) -> Reading | None:
+def _recognise(
+    calls: Sequence[Object], reader: Reader, program: Argument, command: Command, pins: releases.Pins
+) -> Reading | None:
     found = (
-        training.read(calls, reader, program, command.image)
-        or _serve(calls, reader, command)
+        training.read(calls, reader, program, command)
+        or _serve(calls, reader, command, pins)
         or inference.read(calls, reader)
     )
     return _mark_defaults(found, calls) if found is not None else None
@@ -125,10 +153,10 @@ def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
     yield list(evaluated.calls)
 
 
-def _serve(calls: Sequence[Object], reader: Reader, command: Command) -> Reading | None:
+def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: releases.Pins) -> Reading | None:
     """Return the engine that a program starts; of several, what they have in common."""
     image = command.image._replace(text="") if command.image.text is None else command.image
-    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment)}
+    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins)}
     if not found:
         return None
     first, *others = found.values()

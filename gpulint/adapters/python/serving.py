@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gpulint import engines
+from gpulint.adapters.python import releases
 from gpulint.adapters.python.words import Reader, is_on, last_name, list_words, read_number, root
+from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation, Reading, command_line
-from gpulint.source.python.values import Constant, Object, Value
+from gpulint.source.python.values import Constant, Object, Open, Value
 from gpulint.workload import Field
 
 PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "execv", "execlp"})
@@ -22,6 +24,7 @@ NOTICES = ("_argument",)
 OFFLINE_TOKENS = Field(8192, source="default of vLLM's LLM class, 16,384 on some GPUs")
 """vllm v0.8.0 and v0.33.0 vllm/engine/arg_utils.py, UsageContext.LLM_CLASS: 16,384 from 70 GiB on except on the A100, and
 8,192 on other GPUs, where the server takes 8,192 and 2,048."""
+SINCE = (0, 8, 0)
 OF_LMDEPLOY = {
     "tp": "--tp",
     "dp": "--dp",
@@ -43,8 +46,9 @@ OF_TENSORRT = {
     "max_seq_len": "--max_seq_len",
     "max_beam_width": "--max_beam_width",
 }
+CONTEXT = 512
+"""abetlen/llama-cpp-python llama_cpp/llama.py: n_ctx of Llama."""
 OF_LLAMA = {
-    "n_ctx": "--ctx-size",
     "n_batch": "--batch-size",
     "n_ubatch": "--ubatch-size",
     "tensor_split": "--tensor-split",
@@ -53,14 +57,15 @@ OF_LLAMA = {
 
 
 def read(
-    calls: Iterable[Object], reader: Reader, image: Argument, environment: Mapping[str, Argument]
+    calls: Iterable[Object], reader: Reader, image: Argument, environment: Mapping[str, Argument], pins: releases.Pins
 ) -> Iterator[tuple[Object, Reading]]:
     """Yield what each engine that a program starts is given, with the call that starts it."""
     for call in calls:
         words = _find_words(call, reader)
         if words is None:
             continue
-        invocation = Invocation(image, tuple(words), environment, entrypoint=False)
+        named = releases.choose(image, pins, call, words)
+        invocation = Invocation(named, tuple(words), environment, entrypoint=False)
         reading = engines.read(invocation)
         if reading is not None:
             yield call, _clean(reading, call, reader)
@@ -83,7 +88,9 @@ def _clean(reading: Reading, call: Object, reader: Reader) -> Reading:
     fields = {name: field for name, field in reading.fields.items() if not name.endswith(NOTICES)}
     if "engine" in fields:
         fields["engine"] = replace(fields["engine"], origins=command_line.find_origins(_locate(call, reader)))
-    if (root(call), last_name(call)) == ("vllm", "LLM"):
+    release = fields.get("engine_version")
+    older = release is not None and (tables.release(str(release.value)) or SINCE) < SINCE
+    if (root(call), last_name(call)) == ("vllm", "LLM") and not older:
         fields.setdefault("max_num_batched_tokens", OFFLINE_TOKENS)
     return reading._replace(fields=fields, open_ended=reading.open_ended or call.open_ended)
 
@@ -126,6 +133,19 @@ def _translate(call: Object, reader: Reader, engine: str, skipped: tuple[str, ..
             yield from (word for word in reader.flag(flag, Constant("true", value.place), call.place))
         else:
             yield from reader.flags(call, [(keyword, flag)])
+
+
+def read_settings(
+    engine: str, model: Value | None, settings: Object, reader: Reader, pins: releases.Pins
+) -> Reading | None:
+    """Return an engine that a library starts with settings of the engine's own names."""
+    given = Object(settings.name, settings.place, [], dict(settings.keywords))
+    if model is not None:
+        given.keywords["model" if engine == "vllm" else "model_path"] = model
+    words = _read_vllm(given, reader) if engine == "vllm" else _read_sglang(given, reader)
+    image = releases.choose(_locate(settings, reader)._replace(text=""), pins, settings, words)
+    found = engines.read(Invocation(image, tuple(words), {}, entrypoint=False))
+    return _clean(found, settings, reader) if found is not None else None
 
 
 def _read_vllm(call: Object, reader: Reader) -> list[Argument]:
@@ -181,12 +201,26 @@ def _read_llama(call: Object, reader: Reader) -> list[Argument]:
     else:
         stated = _take_model(call, "model_path")
         model = list(reader.flag("--model", stated, call.place)) if stated is not None else []
+    context = reader.flag("--ctx-size", call.get("n_ctx") or Constant(CONTEXT, call.place), call.place)
     attention = (
         list(reader.flag("--flash-attn", Constant("on", call.place), call.place))
         if is_on(call.get("flash_attn"))
         else []
     )
-    return [*words, *model, *offload, *attention, *reader.flags(call, OF_LLAMA.items())]
+    return [*words, *model, *offload, *context, *attention, *reader.flags(call, OF_LLAMA.items())]
+
+
+def _read_ctransformers(call: Object, reader: Reader) -> list[Argument]:
+    """Return the words of llama-server: marella/ctransformers ctransformers/hub.py and llm.py, whose layers stay on the CPU."""
+    model = _take_model(call, "model_path_or_repo_id")
+    file, layers, context = (call.get(name) for name in ("model_file", "gpu_layers", "context_length"))
+    named = [("--hf-repo", model), ("--hf-file", file)]
+    return [
+        *_start(call, reader, "llama-server"),
+        *(word for flag, value in named if value is not None for word in reader.flag(flag, value, call.place)),
+        *reader.flag("--n-gpu-layers", layers or Constant(0, call.place), call.place),
+        *reader.flag("--ctx-size", context or Open("ctransformers chooses the length"), call.place),
+    ]
 
 
 _TRANSLATIONS: Mapping[tuple[str, str], Callable[[Object, Reader], list[Argument]]] = {
@@ -196,4 +230,5 @@ _TRANSLATIONS: Mapping[tuple[str, str], Callable[[Object, Reader], list[Argument
     ("tensorrt_llm", "LLM"): _read_tensorrt,
     ("llama_cpp", "Llama"): _read_llama,
     ("llama_cpp", "from_pretrained"): _read_llama,
+    ("ctransformers", "from_pretrained"): _read_ctransformers,
 }

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.python import deepspeed_settings, loops, models
+from gpulint.adapters.python import deepspeed_settings, frameworks, loops, models
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, root
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading, trainers
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.python.values import Constant, Items, Object, Value
 from gpulint.source.python.values import Mapping as Entries
-from gpulint.workload import Field, Unknown
+from gpulint.workload import Command, Field, Unknown
 
 TRL = re.compile(r"(?P<method>SFT|DPO|GRPO|KTO|Reward|RLOO|ORPO|CPO|BCO|GKD|PPO|OnlineDPO)(?:Config|Trainer)$")
 METHODS = frozenset({"sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "bco"})
@@ -27,8 +27,12 @@ BFLOAT_SINCE = 8.0
 NOT_WORDS = frozenset({"fsdp_config", "gradient_checkpointing_kwargs", "model_init_kwargs"})
 
 
-def read(calls: Sequence[Object], reader: Reader, program: Argument, image: Argument) -> Reading | None:
+def read(calls: Sequence[Object], reader: Reader, program: Argument, command: Command) -> Reading | None:
     """Return the training run of a program; None if it trains nothing."""
+    image = command.image
+    started = frameworks.read_megatron(calls, reader, program, command) or frameworks.read_torchtitan(calls, reader)
+    if started is not None:
+        return started
     arguments = next((call for call in calls if ARGUMENTS.search(call.name) or _find_method(call, "Config")), None)
     trainer = next((call for call in calls if _is_trainer(call)), None)
     if arguments is None and trainer is not None:

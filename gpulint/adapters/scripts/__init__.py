@@ -58,7 +58,7 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield what a script computes on GPUs: one workload for training, one for serving, or those of each preset."""
     commands, found, sources = _analyse(document)
-    if found or gpu_programs.starts_python(commands) or any(repository.exists(path) for path in sources):
+    if found or gpu_programs.starts_own(commands) or any(repository.exists(path) for path in sources):
         read = functools.partial(_read, document, repository)
         for alternative in alternatives.read(document.text, read):
             own = alternative.gpu_programs
@@ -71,7 +71,8 @@ def _read(document: Document, repository: Repository, choices: shell.Choices) ->
     reader = Reader(document, repository, choices)
     commands = reader.read()
     found = gpu_programs.find(commands) or tuple(gpu_programs.find_in_python(commands, document, repository))
-    return alternatives.Read(found, reader.place_in)
+    built = gpu_programs.find_built(commands, document, repository)
+    return alternatives.Read((*found, *built), reader.place_in)
 
 
 def problems(document: Document) -> Iterator[Problem]:

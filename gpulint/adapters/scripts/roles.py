@@ -42,6 +42,7 @@ def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: 
             reading.arguments if reading else None,
             reading.open_ended if reading else "",
             command=scripts_gpu_programs.build_command(gpu_program.one),
+            container=scripts_gpu_programs.build_container(gpu_program.one),
         )
 
 

@@ -17,7 +17,7 @@ from gpulint.workload import Field, Role, Unknown, Workload
 COUNTS = frozenset(
     {"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "processes_per_pod", "accelerator"}
 )
-GENERAL = frozenset({"transformers", "trl", "deepspeed"})
+GENERAL = frozenset({"transformers", "trl", "deepspeed", "megatron-lm"})
 """Trainers whose arguments a program of somebody's own may take."""
 
 
@@ -40,11 +40,15 @@ def _is_open(role: Role) -> bool:
 
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Role:
+    from gpulint.adapters.python import own_files
     from gpulint.adapters.python import reading as python_reading
 
     if role.command is None:
         return role
-    found = python_reading.read(role.command, workload.document.path, repository)
+    near = workload.document.path
+    found = python_reading.read(role.command, near, repository)
+    if found is None and not role.text("engine"):
+        found = own_files.read(role.command, near, repository)
     if found is None:
         return role
     return settle(role, found.fields, found.open_ended)

@@ -54,10 +54,13 @@ class ExampleRepository:
         return tuple(sorted(name for name in self.files if name == path or name.startswith(f"{path}/")))
 
     def exists(self, path: str) -> bool:
-        return path in self.files
+        return path in self.files or any(name.startswith(f"{path}/") for name in self.files)
 
     def find_programs(self, name: str, near: str) -> Sequence[str]:
         return tuple(sorted(path for path in self.files if path.rpartition("/")[2] == name))
+
+    def find_named(self, names: str, near: str) -> Sequence[str]:
+        return tuple(sorted(path for path in self.files if re.fullmatch(names, path.rpartition("/")[2])))
 
     def mentions_program(self, path: str) -> bool:
         others = (content for other, content in self.files.items() if not documents.is_program(other))

@@ -97,7 +97,7 @@ COUNTED = re.compile(
 )
 """A count in a message, and what it counts."""
 LABEL_MAX = 80
-PROGRAMS = frozenset({"python", "notebook"})
+PROGRAMS = frozenset({"python", "notebook", "shell"})
 """Formats of documents that a command starts."""
 """A longer value is left out of a label: the line above shows it."""
 

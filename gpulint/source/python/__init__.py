@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.source.documents import Document
-from gpulint.source.python.values import Given, Object, Plain, Scope
+from gpulint.source.python.values import Given, Object, Plain, Scope, Value
 
 __all__ = ["Evaluated", "Given", "evaluate"]
 
@@ -17,11 +17,13 @@ __all__ = ["Evaluated", "Given", "evaluate"]
 class Evaluated(NamedTuple):
     """A program: its modules by path, and in order the calls of what other packages define.
 
-    `enter_rest` also enters the functions and classes that nothing calls, and adds their calls.
+    `returned` are the last results of its functions by their nodes. `enter_rest` also enters the functions and classes
+    that nothing calls, and adds their calls.
     """
 
     modules: Mapping[str, Scope]
     calls: Sequence[Object]
+    returned: Mapping[int, Value]
     enter_rest: Callable[[], None]
 
 
@@ -45,4 +47,4 @@ def evaluate(
 
     program = Program(find, words, environment, open_environment, known)
     program.start(path, module)
-    return Evaluated(program.modules, program.calls, program.enter_rest)
+    return Evaluated(program.modules, program.calls, program.returned, program.enter_rest)

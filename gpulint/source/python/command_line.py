@@ -30,6 +30,7 @@ CLASSES = frozenset({"HfArgumentParser", "TrlParser", "H4ArgumentParser"})
 DECLARED = "declared arguments"
 DEFAULTS = "set defaults"
 SAME_PARSER = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
+FROM_FILE = frozenset({"parse_yaml_file", "parse_json_file", "parse_dict"})
 FLAGS = frozenset({"store_true", "store_false"})
 TRUE = frozenset({"1", "true", "yes", "y", "t", "on"})
 
@@ -110,6 +111,8 @@ def call_parser(
         return found if method == "parse_args" else Items([found, Items([], open_ended=True)])
     if (method.startswith("parse_") and "dataclass" in method) or method in ("parse", "parse_args_and_config"):
         return _parse_classes(program, parser, place)
+    if method in FROM_FILE and arguments:
+        return _parse_classes(program, parser, place, _read_entries(program, arguments[0]))
     return Constant(None) if method in ("print_help", "error", "set_description") else None
 
 
@@ -127,7 +130,7 @@ def _read_words(program: Evaluator, stated: Value | None) -> Sequence[Given] | N
 
 def _parse(program: Evaluator, parser: Object, words: Sequence[Given] | None, place: object) -> Object:
     declared = tuple(_list_declared(program, parser))
-    result = Object("argparse.Namespace", place)
+    result = Object(library.NAMESPACE, place)
     result.attributes = read(program, declared, words)
     defaults = parser.attributes.get(DEFAULTS)
     for name, value in defaults.entries.items() if isinstance(defaults, Mapping) else ():
@@ -223,34 +226,30 @@ def _convert(program: Evaluator, kind: Value | None, value: Value) -> Value:
     return value
 
 
-def infer(value: Value) -> Value:
-    """Return a text as the number or truth that it spells, as Fire and YAML read it."""
-    if not isinstance(value, Constant) or not isinstance(value.value, str) or len(value.value) > 40:
-        return value
-    text = value.value
-    if text.lower() in ("true", "false"):
-        return Constant(text.lower() == "true", value.place, value.name)
-    if text.lower() in ("none", "null"):
-        return Constant(None, value.place, value.name)
-    for kind in (int, float):
-        try:
-            return Constant(kind(text), value.place, value.name)
-        except ValueError:
-            continue
-    return value
-
-
 # ---- classes whose fields are arguments
 
 
-def _parse_classes(program: Evaluator, parser: Object, place: object) -> Value:
+def _read_entries(program: Evaluator, source: Value) -> dict[str, Value] | None:
+    """Return the entries of a dict, or of the file that a path names; None if they cannot be read."""
+    found = source if isinstance(source, Mapping) else None
+    path = library.find_path(source) if found is None else None
+    if path is not None:
+        read_file = program.read_file(str(path.value), "")
+        found = read_file if isinstance(read_file, Mapping) else None
+    return {str(key): value for key, value in found.entries.items()} if found is not None else None
+
+
+def _parse_classes(
+    program: Evaluator, parser: Object, place: object, stated_entries: dict[str, Value] | None = None
+) -> Value:
     """Return one object for each class of HfArgumentParser; what no class names belongs to those of other packages."""
     stated = parser.arguments[0] if parser.arguments else parser.keywords.get("dataclass_types")
     kinds = stated.items if isinstance(stated, Items) else [stated] if stated is not None else []
-    given = split(program.words or (), frozenset())
+    given = split((program.words or ()) if stated_entries is None else (), frozenset())
     results: list[Value] = []
     for kind in kinds:
         values = {flag.lstrip("-"): _read_flag(words) for flag, words in given.flags.items()}
+        values = _join_file(program, values) if stated_entries is None else dict(stated_entries)
         if isinstance(kind, Class):
             results.append(_make_from(program, kind, values, given, place))
         elif isinstance(kind, Name):
@@ -261,10 +260,16 @@ def _parse_classes(program: Evaluator, parser: Object, place: object) -> Value:
     return Items(results)
 
 
+def _join_file(program: Evaluator, values: dict[str, Value]) -> dict[str, Value]:
+    """Return the flags with the entries of the file that `--config` names, which they override."""
+    entries = _read_entries(program, values["config"]) if "config" in values else None
+    return {**entries, **values} if entries is not None else values
+
+
 def _read_flag(words: Sequence[Given]) -> Value:
     if not words:
         return Constant(True)
-    values = [infer(library.convert_given(word, "a flag", CALLER)) for word in words]
+    values = [library.infer(library.convert_given(word, "a flag", CALLER)) for word in words]
     return values[0] if len(values) == 1 else Items(values)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from gpulint.source.python import calls, command_line
+from gpulint.source.python import calls, command_line, hydra
 from gpulint.source.python.command_line import Declared
 from gpulint.source.python.interfaces import Evaluator
-from gpulint.source.python.values import CALLER, Constant, Function, Mapping, Name, Object, Open, Value, list_members
+from gpulint.source.python.values import Constant, Function, Name, Object, Value, list_members
 
 COMMANDS = frozenset(
     {"click.command", "click.group", "click.group.command", "typer.Typer.command", "typer.Typer.callback"}
@@ -36,7 +36,7 @@ def run_command(program: Evaluator, function: Function) -> Value:
         (one for one in function.decorators if isinstance(one, Object) and one.name == "hydra.main"), None
     )
     if configured is not None:
-        return program.run_function(function, [_read_hydra(program, configured, function)], {})
+        return program.run_function(function, [hydra.read(program, configured, function.scope.document.path)], {})
     declared = [_declare_option(one) for one in find_parameters(function)] or list(
         _declare_parameters(program, function)
     )
@@ -72,34 +72,6 @@ def _declare_parameters(program: Evaluator, function: Function) -> Iterator[Decl
         yield Declared(
             flags, parameter.arg, value, kind, True if isinstance(value, Constant) and value.value is False else None
         )
-
-
-def _read_hydra(program: Evaluator, configured: Object, function: Function) -> Value:
-    """Return the configuration of Hydra: a YAML file next to the program, and the `key=value` words of the command."""
-    folder, name = (configured.keywords.get(key) for key in ("config_path", "config_name"))
-    if not isinstance(name, Constant):
-        return Open("the configuration file is named at run time", CALLER)
-    base = str(folder.value) if isinstance(folder, Constant) and folder.value else "."
-    file = str(name.value).removesuffix(".yaml")
-    found = program.read_file(f"{base}/{file}.yaml", function.scope.document.path)
-    if not isinstance(found, Mapping):
-        return Open(f"the configuration file {file}.yaml is not in the repository", CALLER)
-    for word in program.words or ():
-        key, equals, value = (word.text or "").lstrip("+").partition("=")
-        if equals:
-            _override(found, key.split("."), command_line.infer(Constant(value, word.place)))
-    if any(word.text is None for word in program.words or ()):
-        found.open_ended = "a word of the command is open"
-    return found
-
-
-def _override(found: Mapping, keys: Sequence[str], value: Value) -> None:
-    for key in keys[:-1]:
-        inner = found.entries.setdefault(key, Mapping({}))
-        if not isinstance(inner, Mapping):
-            return
-        found = inner
-    found.entries[keys[-1]] = value
 
 
 def find_command(value: Value) -> Function | None:

@@ -17,6 +17,7 @@ from gpulint.source.python.values import (
     Function,
     Items,
     Mapping,
+    Member,
     Name,
     Object,
     Open,
@@ -328,6 +329,10 @@ def _set_attribute(owner: Value, name: str, value: Value) -> None:
         owner.attributes[name] = value
     elif isinstance(owner, Scope):
         owner.names[name] = value
+    elif isinstance(owner, Member) and isinstance(owner.receiver, Object):
+        part = Object(f"{owner.receiver.name}.{owner.name}", owner.place)
+        part.attributes[name] = value
+        owner.receiver.attributes[owner.name] = part
 
 
 def set_item(program: Evaluator, owner: Value, key: Value | None, value: Value, place: object) -> None:

@@ -87,6 +87,7 @@ class Program:
         self._made: dict[int, Object] = {}
         self._selves: list[Object] = []
         self._reached = True
+        self.returned: dict[int, Value] = {}
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
@@ -201,7 +202,10 @@ class Program:
         if isinstance(value, Object):
             return self._read_object(value, name, place)
         if isinstance(value, Class):
-            return value.find(name) or Member(value, name, place)
+            found_member = value.find(name)
+            if isinstance(found_member, Function) and calls.is_of_class(found_member):
+                return calls.bind_method(found_member, value)
+            return found_member or Member(value, name, place)
         if isinstance(value, Entries) and name in value.entries:
             return value.entries[name]
         return value if isinstance(value, Open) else Member(value, name, place)
@@ -214,6 +218,8 @@ class Program:
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
             return found
+        if name == "__dict__":
+            return library.list_attributes(value, place)
         if value.name in library.PATHS and (part := methods.read_path_part(value, name, place)) is not None:
             return part
         method = value.cls.find(name) if value.cls is not None else None
@@ -222,7 +228,7 @@ class Program:
             names = {one.name for one in method.decorators if isinstance(one, Name)}
             is_property = bool(names & {"property", "functools.cached_property", "cached_property"})
             return self.run_function(bound, [], {}) if is_property else bound
-        if value.name == "argparse.Namespace" and not value.open_ended:
+        if value.name == library.NAMESPACE and not value.open_ended:
             return Open(f"{name} is not an argument of the program", name=name)
         return method if method is not None else Member(value, name, place)
 
@@ -298,6 +304,8 @@ class Program:
             return owner
         if name in library.SAME:
             return self.call(owner, arguments, keywords, place)
+        if isinstance(owner, Class) and name in calls.VALIDATES and arguments and isinstance(arguments[0], Entries):
+            return self.make(owner, [], {str(key): entry for key, entry in arguments[0].entries.items()}, place)
         external = owner.external() if isinstance(owner, Class) else ""
         full = f"{external or owner.name}.{name}"
         return self.record(Object(full, place, arguments, keywords, receiver=owner))
@@ -308,7 +316,9 @@ class Program:
         found.within = tuple(self._entered)
         if len(self.calls) < RECORDED_MAX:
             self.calls.append(found)
-        for value in (*found.arguments, *found.keywords.values()):
+        given = (*found.arguments, *found.keywords.values())
+        inside = [value for one in given if isinstance(one, Entries) for value in one.entries.values()]
+        for value in (*given, *inside):
             if isinstance(value, Function) and id(value.node) not in self._done:
                 self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
         return found
@@ -323,7 +333,9 @@ class Program:
         if isinstance(function.bound, Object):
             self._selves.append(function.bound)
         try:
-            return calls.run_function(self, function, arguments, keywords)
+            result = calls.run_function(self, function, arguments, keywords)
+            self.returned[id(function.node)] = result
+            return result
         finally:
             self._entered.pop()
             if isinstance(function.bound, Object):

@@ -25,7 +25,7 @@ from gpulint.source.python.values import (
 
 RETURNED = "return"
 """The name under which a function's scope keeps what it returns; no program can have a variable of that name."""
-LOOPED_MAX = 16
+LOOPED_MAX = 40
 """The most items of a literal list over which a loop runs in turn."""
 
 

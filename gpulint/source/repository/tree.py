@@ -5,9 +5,11 @@ from __future__ import annotations
 import abc
 import contextlib
 import copy
+import itertools
 import os
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.report.model import Skip
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from gpulint.source.documents import Document
 
 __all__ = ["NAME", "NEVER_ENTERED", "ExcludedFile", "Tree"]
+
+LISTED_MAX = 100_000
+"""The most files of a folder without git whose names are looked at."""
 
 
 class ExcludedFile(NamedTuple):
@@ -53,6 +58,7 @@ class Tree(abc.ABC):
         self._view: View = self._joins
         self._programs: dict[Scope, dict[str, list[str]]] = {}
         self._mentioned: dict[Scope, set[str]] = {}
+        self._named: dict[tuple[Scope, str], tuple[str, ...]] = {}
 
     @abc.abstractmethod
     def writable(self, path: str) -> pathlib.Path | None:
@@ -65,7 +71,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
-        other._programs, other._mentioned = {}, {}
+        other._programs, other._mentioned, other._named = {}, {}, {}
         return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -151,6 +157,28 @@ class Tree(abc.ABC):
                     found.setdefault(os.path.basename(listed.place), []).append(self._display(listed.place))
             self._programs[scope] = found
         return self._programs[scope].get(name, ())
+
+    def find_named(self, names: str, near: str) -> Sequence[str]:
+        """The files of any format whose name matches a regular expression among those that belong together with `near`.
+
+        They are those that git tracks, in sorted order; without git, those of the folder.
+        """
+        scope = self._find_whole(near)
+        if (scope, names) not in self._named:
+            pattern = re.compile(names)
+            places = (place for place in self._list_places(scope) if pattern.fullmatch(place.rpartition(os.sep)[2]))
+            found = [self._display(place) for place in places if not self._is_excluded(place)]
+            self._named[scope, names] = tuple(sorted(found))
+        return self._named[scope, names]
+
+    def _list_places(self, scope: Scope) -> Iterable[str]:
+        """The files of any format of a scope, as git tracks them or as they lie on the disk."""
+        tracked = self.snapshot.list_tracked()
+        if not tracked:
+            return itertools.islice(listing.list_every_file(self.snapshot, scope.folder), LISTED_MAX)
+        below = scope.folder + os.sep
+        places = (os.path.join(self.snapshot.root, path) for path in tracked)
+        return (place for place in places if place.startswith(below))
 
     def mentions_program(self, path: str) -> bool:
         """Whether a file of the repository names a program, as one does that starts it."""

@@ -1,0 +1,476 @@
+"""Libraries: trainers, engines and frameworks of Python programs, and programs that only look like GPU workloads."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from gpulint.pipeline import enrichment
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
+from gpulint.workload import Role, Unknown, Workload
+
+
+def read(program: str, path: str = "x.py", **files: str) -> list[Workload]:
+    texts = {path: program, **files}
+    repository = ExampleRepository({name: textwrap.dedent(text).encode() for name, text in texts.items()})
+    (document,) = repository.read_documents(path)
+    return list(enrichment.read(document, repository))
+
+
+def read_role(program: str, path: str = "x.py", **files: str) -> Role:
+    (workload,) = read(program, path, **files)
+    (role,) = workload.roles
+    return role
+
+
+def values(role: Role, *names: str) -> dict[str, object]:
+    return {name: role.value(name) for name in names}
+
+
+# ---- trainers
+
+LOOP = "for batch in data:\n    model(batch).loss.backward()\n"
+QWEN = "from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B')\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        pytest.param(
+            QWEN
+            + "import torch\nfrom composer import Trainer\nfrom composer.models import HuggingFaceModel\n"
+            + "Trainer(model=HuggingFaceModel(model), optimizers=torch.optim.AdamW(model.parameters()),\n"
+            + "        train_dataloader=torch.utils.data.DataLoader(data, batch_size=16), precision='amp_bf16',\n"
+            + "        device_train_microbatch_size=2,\n"
+            + "        parallelism_config={'fsdp': {'activation_checkpointing': True}}).fit()",
+            {
+                "task": "training",
+                "checkpoint": "Qwen/Qwen3-8B",
+                "optimizer": "adamw",
+                "training_dtype": "bfloat16",
+                "micro_batch_size": 2,
+                "sharding": "fsdp",
+                "activation_checkpointing": "full",
+            },
+            id="Composer",
+        ),
+        pytest.param(
+            "from torchtune.models.llama3_1 import lora_llama3_1_8b\nimport torch\n"
+            "model = lora_llama3_1_8b(['q_proj', 'v_proj'], lora_rank=32, apply_lora_to_mlp=True)\n"
+            "torch.optim.AdamW(model.parameters())\n" + LOOP,
+            {
+                "task": "training",
+                "checkpoint": "meta-llama/Meta-Llama-3.1-8B-Instruct",
+                "lora_rank": 32,
+                "lora_targets": "qvgud",
+                "quantization": None,
+            },
+            id="torchtune with LoRA",
+        ),
+        pytest.param(
+            "from torchtune.models.qwen2_5 import qlora_qwen2_5_7b_instruct\n"
+            "model = qlora_qwen2_5_7b_instruct(['q_proj'])\n" + LOOP,
+            {"checkpoint": "Qwen/Qwen2.5-7B-Instruct", "lora_rank": 8, "quantization": "nf4-double"},
+            id="torchtune with QLoRA",
+        ),
+        pytest.param(
+            "from torchtitan.config import JobConfig\nfrom torchtitan.train import Trainer\n"
+            "config = JobConfig()\nconfig.model.name = 'llama3'\nconfig.model.flavor = '8B'\n"
+            "config.training.local_batch_size = 2\nconfig.training.seq_len = 4096\nTrainer(config).train()",
+            {
+                "engine": "torchtitan",
+                "checkpoint": "meta-llama/Llama-3.1-8B",
+                "micro_batch_size": 2,
+                "sequence_length": 4096,
+            },
+            id="torchtitan",
+        ),
+        pytest.param(
+            "import torch\nfrom megatron.core import parallel_state\n"
+            "from megatron.core.models.gpt.gpt_model import GPTModel\n"
+            "from megatron.core.transformer.transformer_config import TransformerConfig\n"
+            "parallel_state.initialize_model_parallel(tensor_model_parallel_size=2, pipeline_model_parallel_size=4)\n"
+            "config = TransformerConfig(num_layers=32, hidden_size=4096, num_attention_heads=32)\n"
+            "model = GPTModel(config=config, vocab_size=32000, max_sequence_length=4096)\n"
+            "torch.optim.Adam(model.parameters())\n" + LOOP,
+            {"layers": 32, "attention_heads": 32, "tensor_parallel": 2, "pipeline_parallel": 4, "optimizer": "adamw"},
+            id="the core of Megatron",
+        ),
+        pytest.param(
+            QWEN
+            + "import torch\nfrom torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard\n"
+            + "fully_shard(model, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))\n"
+            + LOOP,
+            {"task": "training", "sharding": "fsdp", "training_dtype": "bfloat16"},
+            id="FSDP2",
+        ),
+        pytest.param(
+            QWEN
+            + "import lightning as L\nimport torch\n"
+            + "class Net(L.LightningModule):\n"
+            + "    def configure_optimizers(self):\n        return torch.optim.SGD(self.parameters())\n"
+            + "L.Trainer(accelerator='gpu', devices=4, num_nodes=2, strategy='fsdp').fit(Net())",
+            {"optimizer": "sgd", "gpus_per_pod": 4, "pods_per_replica": 2, "gpus_per_replica": 8},
+            id="Lightning",
+        ),
+    ],
+)
+def test_a_trainer_is_read_as_a_library(program: str, expected: dict[str, object]) -> None:
+    assert values(read_role(program), *expected) == expected
+
+
+MEGATRON = """
+    from megatron.core.models.gpt import GPTModel
+    from megatron.training import get_args, pretrain
+    if __name__ == "__main__":
+        pretrain(datasets, provider, None, step, args_defaults={"num_layers": 48, "vocab_size": 32000,
+                 "tokenizer_type": "NullTokenizer", "bf16": True})
+"""
+
+
+def test_an_entry_point_of_megatron_takes_the_words_of_its_command_and_the_defaults_of_the_program() -> None:
+    job = """\
+        #!/bin/bash
+        #SBATCH --nodes=1
+        #SBATCH --gres=gpu:h100:8
+        torchrun --nproc_per_node 8 own.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
+            --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --tensor-model-parallel-size 2
+    """
+    role = read_role(job, "run.sbatch", **{"own.py": MEGATRON})
+    assert values(role, "engine", "layers", "training_dtype", "tensor_parallel", "micro_batch_size") == {
+        "engine": "megatron-lm",
+        "layers": 32,
+        "training_dtype": "bfloat16",
+        "tensor_parallel": 2,
+        "micro_batch_size": 1,
+    }
+    assert "layers=32 hidden=4096" in str(role.value("network"))
+
+
+# ---- servers of the program's own
+
+LOADED = "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B', torch_dtype=torch.float16)"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            f"""
+            import runpod
+            model = None
+            def handler(job):
+                global model
+                model = model or {LOADED}.to("cuda")
+            runpod.serverless.start({{"handler": handler}})
+            """,
+            id="RunPod",
+        ),
+        pytest.param(
+            f"""
+            from cog import BasePredictor
+            class Predictor(BasePredictor):
+                def setup(self):
+                    self.model = {LOADED}.to("cuda")
+            """,
+            id="Cog",
+        ),
+        pytest.param(
+            f"""
+            import litserve as ls
+            class API(ls.LitAPI):
+                def setup(self, device):
+                    self.model = {LOADED}.to(device)
+            ls.LitServer(API(), accelerator="gpu").run(port=8000)
+            """,
+            id="LitServe",
+        ),
+        pytest.param(
+            f"""
+            from ts.torch_handler.base_handler import BaseHandler
+            class Handler(BaseHandler):
+                def initialize(self, context):
+                    self.device = torch.device("cuda:0")
+                    self.model = {LOADED}.to(self.device)
+            """,
+            id="TorchServe",
+        ),
+        pytest.param(
+            f"""
+            from fastapi import FastAPI
+            app = FastAPI()
+            @app.on_event("startup")
+            def load():
+                app.state.model = {LOADED}.cuda()
+            """,
+            id="FastAPI at start-up",
+        ),
+        pytest.param(
+            f"""
+            from contextlib import asynccontextmanager
+            from fastapi import FastAPI
+            @asynccontextmanager
+            async def lifespan(app):
+                app.state.model = {LOADED}.to("cuda")
+                yield
+            app = FastAPI(lifespan=lifespan)
+            """,
+            id="FastAPI's lifespan",
+        ),
+        pytest.param(
+            f"""
+            import streamlit as st
+            @st.cache_resource
+            def load():
+                return {LOADED}.to("cuda" if torch.cuda.is_available() else "cpu")
+            load().generate()
+            """,
+            id="Streamlit",
+        ),
+        pytest.param(
+            f"""
+            import gradio as gr
+            model = {LOADED}.to("cuda:0")
+            gr.ChatInterface(lambda message, history: model.generate(message)).launch()
+            """,
+            id="Gradio",
+        ),
+    ],
+)
+def test_a_server_that_loads_a_model_runs_it(program: str) -> None:
+    text = "import torch\nfrom transformers import AutoModelForCausalLM\n" + textwrap.dedent(program)
+    role = read_role(text)
+    assert values(role, "task", "engine", "checkpoint", "weight_dtype") == {
+        "task": "inference",
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "weight_dtype": "float16",
+    }
+
+
+def test_litserve_starts_a_copy_of_the_model_on_each_device() -> None:
+    role = read_role(f"""
+        import litserve as ls
+        import torch
+        from transformers import AutoModelForCausalLM
+        class API(ls.LitAPI):
+            def setup(self, device):
+                self.model = {LOADED}.to(device)
+        ls.LitServer(API(), accelerator="gpu", devices=2).run(port=8000)
+    """)
+    assert values(role, "gpus_per_pod", "gpus_per_replica", "replicas") == {
+        "gpus_per_pod": 2,
+        "gpus_per_replica": 1,
+        "replicas": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        pytest.param(
+            "from ctransformers import AutoModelForCausalLM\n"
+            "AutoModelForCausalLM.from_pretrained('TheBloke/Llama-2-13B-GGUF', model_file='llama-2-13b.Q4_K_M.gguf',\n"
+            "                                     gpu_layers=50)",
+            {"engine": "llama.cpp", "gpu_layers": 50, "quantization": "gguf-q4_k_m"},
+            id="ctransformers",
+        ),
+        pytest.param(
+            "from llama_cpp import Llama\nLlama.from_pretrained('a/b-GGUF', filename='m-Q4_K_M.gguf', n_gpu_layers=-1)",
+            {"engine": "llama.cpp", "gpu_layers": 999, "max_model_len": 512},
+            id="llama-cpp-python with its default context",
+        ),
+        pytest.param(
+            "from exllamav2 import ExLlamaV2, ExLlamaV2Cache, ExLlamaV2Config\n"
+            "config = ExLlamaV2Config('/models/Llama-3.1-8B-exl2')\nmodel = ExLlamaV2(config)\n"
+            "model.load_autosplit(ExLlamaV2Cache(model, max_seq_len=32768, lazy=True))",
+            {"task": "inference", "checkpoint": "/models/Llama-3.1-8B-exl2", "max_model_len": 32768},
+            id="ExLlamaV2",
+        ),
+        pytest.param(
+            "import torch\nfrom diffusers import AutoPipelineForText2Image, UNet2DConditionModel\n"
+            "unet = UNet2DConditionModel.from_pretrained('latent-consistency/lcm-sdxl', torch_dtype=torch.float16)\n"
+            "pipe = AutoPipelineForText2Image.from_pretrained('stabilityai/stable-diffusion-xl-base-1.0', unet=unet,\n"
+            "                                                 torch_dtype=torch.float16)\n"
+            "pipe.enable_model_cpu_offload()",
+            {"checkpoint": "stabilityai/stable-diffusion-xl-base-1.0", "weight_dtype": "float16", "spills": True},
+            id="a pipeline of Diffusers with a part of another model",
+        ),
+    ],
+)
+def test_other_engines_are_recognised(program: str, expected: dict[str, object]) -> None:
+    assert values(read_role(program), *expected) == expected
+
+
+def test_the_bits_of_a_model_for_exllama_are_left_open() -> None:
+    role = read_role("from exllamav2 import ExLlamaV2Config\nExLlamaV2Config(model_dir='/models/Llama-3.1-8B-exl2')")
+    assert isinstance(role.value("quantization"), Unknown)
+
+
+def test_a_service_of_bentoml_returns_the_command_of_its_server() -> None:
+    role = read_role("""
+        import bentoml
+        image = bentoml.images.Image(python_version="3.11").python_packages("vllm==0.8.5")
+        @bentoml.service(image=image, resources={"gpu": 2, "gpu_type": "nvidia-l4"})
+        class Chat:
+            model = "Qwen/Qwen3-8B"
+            def __command__(self):
+                return ["vllm", "serve", self.model, "--tensor-parallel-size", "2"]
+    """)
+    assert values(role, "engine", "engine_version", "checkpoint", "tensor_parallel", "gpus_per_pod") == {
+        "engine": "vllm",
+        "engine_version": "0.8.5",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "tensor_parallel": 2,
+        "gpus_per_pod": 2,
+    }
+
+
+# ---- releases
+
+MODAL = """
+    import modal
+    image = modal.Image.debian_slim(python_version="3.12")IMAGE
+    app = modal.App("x", image=image)
+    @app.function(gpu=modal.gpu.H100(count=2))
+    def serve():
+        from vllm import LLM
+        LLM("Qwen/Qwen3-32B", tensor_parallel_size=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("installs", "release"),
+    [
+        ('.pip_install("torch==2.4.0", "vllm==0.6.3")', "0.6.3"),
+        ('.uv_pip_install(["vllm[flashinfer]==0.9.1"])', "0.9.1"),
+        ('.run_commands("uv pip install --system vllm==0.10.0")', "0.10.0"),
+        ('.pip_install("vllm==0.6.3").pip_install("vllm==0.6.4")', "0.6.4"),
+        ('.pip_install_from_requirements("requirements.txt")', "0.8.2"),
+        ('.pip_install("vllm>=0.6.3")', None),
+        ('.pip_install("my-vllm==0.6.3")', None),
+    ],
+)
+def test_the_image_of_a_function_states_the_release_of_its_engine(installs: str, release: str | None) -> None:
+    role = read_role(MODAL.replace("IMAGE", installs), **{"requirements.txt": "vllm==0.8.2\n"})
+    assert values(role, "engine_version", "accelerator", "gpus_per_pod") == {
+        "engine_version": release,
+        "accelerator": "h100-sxm-80gb",
+        "gpus_per_pod": 2,
+    }
+
+
+def test_llm_of_older_releases_has_no_fixed_number_of_batched_tokens() -> None:
+    """vllm v0.6.3 vllm/config.py SchedulerConfig: the largest of the context and 2,048; v0.8.0 has 8,192."""
+    for release, tokens in (("0.6.3", None), ("0.8.2", 8192)):
+        role = read_role(MODAL.replace("IMAGE", f'.pip_install("vllm=={release}")'))
+        assert role.value("max_num_batched_tokens") == tokens
+
+
+@pytest.mark.parametrize(
+    ("files", "release"),
+    [
+        ({"requirements.txt": "torch==2.4.0\nvllm==0.6.3  # pinned\n"}, "0.6.3"),
+        ({"app/requirements.txt": "vllm[audio]==0.7.1\n", "requirements.txt": "vllm==0.6.3\n"}, "0.7.1"),
+        ({"pyproject.toml": '[project]\ndependencies = ["vllm==0.8.4"]\n'}, "0.8.4"),
+        ({"environment.yml": "dependencies:\n  - pip:\n      - vllm==0.9.0\n"}, "0.9.0"),
+        ({"requirements.txt": "# vllm==0.6.3\nvllm>=0.7\n"}, None),
+        ({"other/requirements.txt": "vllm==0.6.3\n"}, None),
+    ],
+)
+def test_requirements_next_to_a_program_state_the_release_of_its_engine(
+    files: dict[str, str], release: str | None
+) -> None:
+    role = read_role("from vllm import LLM\nLLM('Qwen/Qwen3-8B')", "app/serve.py", **files)
+    assert role.value("engine_version") == release
+    if release is not None:
+        assert role.fields["engine_version"].origins[0].document.path in files
+
+
+# ---- what is no GPU workload
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param("from llama_cpp import Llama\nLlama(model_path='m.gguf', n_ctx=2048)", id="layers on the CPU"),
+        pytest.param(
+            "from ctransformers import AutoModelForCausalLM\nAutoModelForCausalLM.from_pretrained('a/b-GGUF')",
+            id="ctransformers on the CPU",
+        ),
+        pytest.param("from mlx_lm import load\nload('mlx-community/Qwen3-8B-4bit')", id="MLX"),
+        pytest.param(
+            "from transformers import AutoTokenizer\nfrom openai import OpenAI\n"
+            "AutoTokenizer.from_pretrained('Qwen/Qwen3-8B')\n"
+            "OpenAI(base_url='http://vllm:8000/v1').chat.completions.create(model='Qwen/Qwen3-8B', messages=[])",
+            id="a client of OpenAI's API",
+        ),
+        pytest.param(
+            "from huggingface_hub import InferenceClient\nimport transformers\n"
+            "InferenceClient('http://tgi:8080').text_generation('x', max_new_tokens=8)",
+            id="a client of Text Generation Inference",
+        ),
+        pytest.param(
+            "import argparse\nfrom transformers import AutoTokenizer\n"
+            "argparse.ArgumentParser(description='vllm serve Qwen/Qwen3-8B')\nprint('vllm serve Qwen/Qwen3-8B')",
+            id="a help text",
+        ),
+        pytest.param(
+            "from unittest.mock import patch\nimport pytest\n@patch('vllm.LLM')\ndef test_x(made):\n"
+            "    from vllm import LLM\n    LLM('Qwen/Qwen3-8B').generate('x')\n"
+            "if __name__ == '__main__':\n    pytest.main([__file__])",
+            id="a test with a mock",
+        ),
+        pytest.param(
+            "from peft import PeftModel\nfrom transformers import AutoModelForCausalLM\n"
+            "base = AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-32B', device_map='cpu')\n"
+            "PeftModel.from_pretrained(base, 'out').merge_and_unload().save_pretrained('merged')",
+            id="merging adapters on the CPU",
+        ),
+        pytest.param(
+            "from peft import PeftModel\nfrom transformers import AutoModelForCausalLM\n"
+            "base = AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-32B', device_map='auto')\n"
+            "PeftModel.from_pretrained(base, 'out').merge_and_unload().save_pretrained('merged')",
+            id="merging adapters",
+        ),
+        pytest.param(
+            "from huggingface_hub import snapshot_download\nfrom transformers import AutoModelForCausalLM\n"
+            "snapshot_download('Qwen/Qwen3-32B')\nAutoModelForCausalLM.from_pretrained('Qwen/Qwen3-32B')",
+            id="a download",
+        ),
+        pytest.param(
+            "from transformers import AutoModelForCausalLM\n"
+            "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B', device_map='cpu').generate('x')",
+            id="generation on the CPU by device_map",
+        ),
+        pytest.param(
+            "import torch\nfrom transformers import AutoModelForCausalLM\n"
+            "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B').to(torch.float32).generate('x')",
+            id="generation on the CPU by default",
+        ),
+        pytest.param(
+            "from sentence_transformers import SentenceTransformer\nSentenceTransformer('BAAI/bge-m3').encode(['x'])",
+            id="embeddings without a device",
+        ),
+        pytest.param(
+            "from faster_whisper import WhisperModel\nWhisperModel('small', device='cpu').transcribe('a.wav')",
+            id="speech on the CPU",
+        ),
+        pytest.param(
+            "import lightning as L\nL.Trainer(accelerator='cpu').fit(model)",
+            id="a Trainer on the CPU",
+        ),
+        pytest.param(
+            "import torch, transformers\nmodel = torch.nn.Linear(10, 1)\nmodel(x).sum().backward()",
+            id="a loop over a network of its own on the CPU",
+        ),
+        pytest.param(
+            "import modal\napp = modal.App('x')\n@app.function()\ndef fetch():\n"
+            "    from huggingface_hub import snapshot_download\n    snapshot_download('Qwen/Qwen3-32B')",
+            id="a function of Modal without a GPU",
+        ),
+    ],
+)
+def test_a_program_that_needs_no_gpu_is_no_workload(program: str) -> None:
+    assert read(program) == []
