@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
@@ -224,6 +225,16 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
+    """Evaluate a role; what rests on the example of a file that nobody committed is one step lower."""
+    found = _evaluate_inferred(role, workload, repository, policy)
+    example = role.text("settings_example")
+    if not example:
+        return found
+    lowered = evaluated_role.lower(found.outcome, f"the variables are assumed from {posixpath.basename(example)}")
+    return found._replace(outcome=lowered)
+
+
+def _evaluate_inferred(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate a role as it is stated, and again with the image, the hardware and the model that names and comments suggest."""
     from gpulint.pipeline.enrichment import built_images, inferred_checkpoint, inferred_hardware
 

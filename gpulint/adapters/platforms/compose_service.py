@@ -16,7 +16,7 @@ from gpulint.adapters.platforms import compose_interpolation
 from gpulint.adapters.platforms.compose_interpolation import Text
 from gpulint.adapters.programs import container_command, dockerfile
 from gpulint.engines import Argument
-from gpulint.source import documents, excess
+from gpulint.source import documents, dotenv, excess
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Origin
@@ -28,8 +28,6 @@ CALLER = "caller's variable"
 _DEFAULT = re.compile(r"(?:^|/)(?:docker-)?compose(?P<suffix>\.ya?ml)$")
 _FURTHER = re.compile(r"(?:docker-)?compose[.-](?P<purpose>[\w.-]+)\.ya?ml")
 """Files that are passed with `-f` after the default one, by names that their authors choose."""
-_LINE = re.compile(r"""(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|[^\n]*)""")
-_COMMENT = re.compile(r"(?:^|\s)#.*")
 _BREAKS = frozenset(";&|<>")
 """Characters at which go-shellwords, which splits the strings of a compose file, stops reading.
 
@@ -69,12 +67,16 @@ class StatedValue(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service: its layers, the most specific first, and the variables of the project's `.env`."""
+    """A service: its layers, the most specific first, and the variables of the project's `.env`.
+
+    `example` is the file whose variables are taken instead, if there is no `.env`.
+    """
 
     name: str
     layers: tuple[Layer, ...]
     variables: Mapping[str, str | None]
     origin: Origin
+    example: str = ""
 
     def find(self, *keys: str) -> StatedValue | None:
         """Return the value of a key, from the most specific layer that has it."""
@@ -113,9 +115,8 @@ def read_service(document: Document, name: str, repository: Repository) -> Servi
     """Return a service of a compose file, with its override file and what it extends."""
     own = tuple(_find_layers(document, ("services", name), repository, None, EXTENDS_MAX))
     over = tuple(_find_overriding(document, name, repository))
-    return Service(
-        name, (*over, *own), _read_variables(document.path, repository), Origin(document, ("services", name))
-    )
+    variables, example = _read_variables(posixpath.join(posixpath.dirname(document.path), ".env"), repository)
+    return Service(name, (*over, *own), variables, Origin(document, ("services", name)), example)
 
 
 def add_default_file(service: Service, repository: Repository) -> Service:
@@ -181,23 +182,32 @@ def _load(path: str, content: bytes | None) -> tuple[Document, ...]:
 # ---- variables
 
 
-def _read_variables(path: str, repository: Repository) -> Mapping[str, str | None]:
-    """Return the variables of the project's `.env`; the caller's environment precedes them."""
-    content = repository.read(posixpath.join(posixpath.dirname(path), ".env"))
-    return dict(parse_dotenv(content.decode("utf-8", "replace"))) if content is not None else {}
+def _read_variables(path: str, repository: Repository) -> tuple[Mapping[str, str | None], str]:
+    """Return the variables of the project's `.env`, and the example that they come from if nobody committed it.
 
-
-def parse_dotenv(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the variables of a `.env` file.
-
-    Source: docs.docker.com/compose/how-tos/environment-variables/variable-interpolation.
+    The caller's environment precedes them.
     """
-    for match in _LINE.finditer(text):
-        name, value = match[1], match[2].strip()
-        quote = value[:1] if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1 else ""
-        value = value[1:-1] if quote else _COMMENT.sub("", value).strip()
-        if quote == "'" or "$" not in value:
-            yield name, value
+    if (content := repository.read(path)) is not None:
+        return _parse(content), ""
+    for example in dotenv.list_examples(path):
+        if (content := repository.read(example)) is not None:
+            return {name: value for name, value in _parse(content).items() if not dotenv.is_placeholder(value)}, example
+    return {}, ""
+
+
+def _parse(content: bytes) -> dict[str, str]:
+    return {entry.name: entry.value for entry in dotenv.parse(content.decode("utf-8", "replace"))}
+
+
+def find_example(service: Service, repository: Repository) -> str:
+    """Return the example of a file of variables whose values a service takes; empty if it takes none."""
+    for stated in _list_files(service):
+        path = _find_file(service, stated)
+        if path and repository.read(path) is None and (example := _read_variables(path, repository)[1]):
+            return example
+    written = " ".join(str(layer.document.get(layer.path)) for layer in service.layers) if service.example else ""
+    uses = any(re.search(rf"\$\{{?{re.escape(name)}\b", written) for name in service.variables)
+    return service.example if uses else ""
 
 
 def environment(service: Service, repository: Repository) -> container_command.Environment:
@@ -206,11 +216,23 @@ def environment(service: Service, repository: Repository) -> container_command.E
     The latter take precedence.
     """
     variables = container_command.Environment()
-    for stated in [*service.items("env_file"), *filter(_is_text, service.find_all("env_file"))]:
+    for stated in _list_files(service):
         _read_file(service, stated, repository, variables)
     for stated in reversed(tuple(service.find_all("environment"))):
         variables.update(_read_entries(service, stated))
     return variables
+
+
+def _list_files(service: Service) -> list[StatedValue]:
+    return [*service.items("env_file"), *filter(_is_text, service.find_all("env_file"))]
+
+
+def _find_file(service: Service, stated: StatedValue) -> str:
+    """Return the path of an entry of `env_file`; empty if a variable in it is not known."""
+    file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
+    filled = compose_interpolation.fill(str(file), service.variables)
+    folder = posixpath.dirname(stated.origin.document.path)
+    return "" if filled.holes else posixpath.normpath(posixpath.join(folder, filled.text))
 
 
 def _is_text(stated: StatedValue) -> bool:
@@ -220,14 +242,10 @@ def _is_text(stated: StatedValue) -> bool:
 def _read_file(
     service: Service, stated: StatedValue, repository: Repository, variables: container_command.Environment
 ) -> None:
-    file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
-    filled = compose_interpolation.fill(str(file), service.variables)
-    folder = posixpath.dirname(stated.origin.document.path)
-    content = None if filled.holes else repository.read(posixpath.normpath(posixpath.join(folder, filled.text)))
-    if content is None:
-        variables.open_ended = True
-        return
-    for name, value in parse_dotenv(content.decode("utf-8", "replace")):
+    path = _find_file(service, stated)
+    found, example = _read_variables(path, repository) if path else ({}, "")
+    variables.open_ended |= not path or (not example and repository.read(path) is None)
+    for name, value in found.items():
         variables[name] = stated.argument(value)
 
 

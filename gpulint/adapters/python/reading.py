@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import entries, hardware, inference, locate, releases, serving, training
+from gpulint.adapters.python import entries, hardware, inference, locate, loops, releases, serving, training
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading

@@ -14,11 +14,14 @@ ASSIGNMENT = re.compile(r"(?:export[ \t]++)?(?P<name>[A-Za-z_][\w-]*+)[ \t]*+:=[
 RECIPE = re.compile(
     r"@?(?P<name>[A-Za-z_][\w-]*+)(?P<parameters>(?:[^:\n'\"]++|'[^'\n]*+'|\"[^\"\n]*+\")*+):(?!=)(?P<after>.*)"
 )
-PARAMETER = re.compile(r"[*+$]?(?P<name>[A-Za-z_][\w-]*)(?:=(?P<default>'[^']*'|\"[^\"]*\"|[\w-]+))?")
+PARAMETER = re.compile(
+    r"[*+$]?(?P<name>[A-Za-z_][\w-]*)(?:=(?P<default>'[^']*'|\"[^\"]*\"|env(?:_var)?\('\w+'\)|env(?:_var)?\(\"\w+\"\)|[\w-]+))?"
+)
 LITERAL = re.compile(r"(?P<quote>['\"])(?P<text>[^'\"\n]*)(?P=quote)")
 FALLBACK = re.compile(
     r"(?:env_var_or_default|env)\([ \t]*['\"](?P<name>\w+)['\"][ \t]*,[ \t]*(?P<default>'[^'\n]*'|\"[^\"\n]*\"|[\w-]+)[ \t]*\)"
 )
+VARIABLE = re.compile(r"env(?:_var)?\([ \t]*+['\"](?P<name>[A-Za-z_]\w*+)['\"][ \t]*+\)")
 INTERPOLATION = re.compile(r"\{\{[ \t]*+(?P<body>[^{}\n]*+)\}\}")
 LOADS = re.compile(r"set[ \t]+dotenv-load(?:[ \t]*:=[ \t]*true)?[ \t]*$")
 
@@ -75,7 +78,8 @@ def _build(
             builder.add(bare[at : match.start()], first + at)
             at = match.end()
             text, place = _evaluate(match["body"].rstrip(" \t"), first + match.start("body"), variables, 0)
-            builder.add(text, place, None if place is not None and text != HOLE else first + match.end())
+            written = place is not None and not text.startswith("${")
+            builder.add(text, place, None if written else first + match.end())
         builder.add(bare[at:], first + at)
         builder.add("\n", None)
     return Recipe(name, span, builder.finish())
@@ -85,6 +89,8 @@ def _evaluate(body: str, start: int, variables: Mapping[str, Value], depth: int)
     """Return the text of an expression and where it is written; a hole if only just can tell."""
     if match := LITERAL.fullmatch(body):
         return match["text"], start + match.start("text")
+    if match := VARIABLE.fullmatch(body):
+        return f"${{{match['name']}}}", start
     if match := FALLBACK.fullmatch(body):
         return _evaluate(match["default"], start + match.start("default"), variables, depth + 1)
     if body in variables and not excess.is_over(depth, DEPTH_MAX, "variables of a justfile nest deeper than {} levels"):
