@@ -97,8 +97,11 @@ def _is_stated(field: Field) -> bool:
 
 
 def _find_kind(workload: Workload, roles: tuple[Role, ...]) -> str:
-    if workload.kind not in ("unknown", ""):
-        return workload.kind
+    """Return what a workload does: a Job whose program runs a server's engine on a list of prompts trains nothing."""
     if any(engines.is_training(role) for role in roles):
-        return "training"
-    return "inference" if any(role.text("engine") or role.text("task") for role in roles) else workload.kind
+        return "training" if workload.kind in ("unknown", "") else workload.kind
+    changed = [role for role in roles if role not in workload.roles]
+    serves = any((role.text("task") or engines.find_purpose(role.text("engine"))) == "inference" for role in changed)
+    if serves or (workload.kind in ("unknown", "") and any(role.text("engine") for role in roles)):
+        return "inference"
+    return workload.kind

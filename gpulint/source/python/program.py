@@ -270,9 +270,11 @@ class Program:
         if isinstance(method, Function):
             return self.run_function(calls.bind_method(method, function), arguments, keywords)
         if function.name == "typer.Typer" and not arguments:
-            for value in [one for scope in self.modules.values() for one in list(scope.names.values())]:
-                if isinstance(value, Function) and commands.is_command(value):
-                    commands.run_command(self, value)
+            found = [one for one in commands.list_functions(self) if commands.is_command(one)]
+            if len(found) == 1:
+                commands.run_command(self, found[0])
+            else:
+                commands.run_named(self, found)
             return operations.NOT_COMPUTED
         return self.record(Object(f"{function.name}()", place, arguments, keywords, receiver=function))
 
