@@ -126,3 +126,20 @@ def test_a_cast_decides_the_format_of_the_weights(tmp_path: Path, cast: str, is_
     model = f'model = AutoModelForCausalLM.from_pretrained("gpt2")\n{cast}\n'
     role = check(tmp_path, write(HEAD, model, STEP))
     assert ("number format" in {one.name for one in role.open}) is is_open
+
+
+@pytest.mark.parametrize(("stage", "verdict"), [(2, "does not fit"), (3, "depends on sequence length")])
+def test_deepspeed_shares_what_its_stage_says_of_a_whole_model(stage: int, verdict: str, tmp_path: Path) -> None:
+    """8.03 billion parameters on 4 ranks of 40 GB: ZeRO-2 holds 2 + (2 + 12) / 4 = 5.5 bytes each, 44 GB; ZeRO-3 4, 32 GB."""
+    config = f'{{"bf16": {{"enabled": True}}, "zero_optimization": {{"stage": {stage}}}, "optimizer": {{"type": "AdamW"}}}}'
+    program = write(
+        "import deepspeed\n",
+        HEAD,
+        'model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.1-8B", torch_dtype=torch.bfloat16)\n',
+        "model.gradient_checkpointing_enable()\n",
+        f"engine, *_ = deepspeed.initialize(model=model, config={config})\n",
+        "engine.backward(engine(torch.zeros(1, 128)).loss)\n",
+    )
+    role = check(tmp_path, program, "a100_sxm4_40gb", 4)
+    assert (fact(role, "optimizer"), role.engine) == ("adamw", "deepspeed")
+    assert role.verdict.startswith(verdict)
