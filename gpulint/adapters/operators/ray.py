@@ -12,12 +12,12 @@ from gpulint.adapters import kubernetes
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded, objective_annotations, pod_templates
 from gpulint.adapters.pods.download_volume import HUB_ID
-from gpulint.adapters.programs import container_command, program_name
+from gpulint.adapters.programs import container_command, program_name, python_program
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Role, Unknown, Workload
+from gpulint.workload import Command, Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("ray.io",)
 
@@ -38,6 +38,7 @@ Any other is a custom program, whose engine only its source shows.
 PARTS = ("llm_config", "prefill_config", "decode_config")
 """Arguments that are one configuration (ray python/ray/llm/_internal/serve/serving_patterns: build_pd_openai_app)."""
 PLACED = "Ray Serve LLM asks for one GPU a rank (ray python/ray/llm/_internal/serve/engines/vllm/vllm_models.py)"
+PLACES_ITSELF = "the application places its workers itself"
 OF_COMMAND_LINES = "_argument"
 """The endings of facts about command-line syntax. Configurations have none."""
 
@@ -130,9 +131,26 @@ def _apply_application(role: Role, application: Application, alone: bool) -> Rol
     name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
     category = "another object" if name == BUILDER else "own program"
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
-    placed = Field(Unknown("the application places its workers itself", category), (place,))
+    placed = Field(Unknown(PLACES_ITSELF, category), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
-    return role.having(**{**fields, **(_find_model(application) if alone else {})})
+    role = role.having(**{**fields, **(_find_model(application) if alone else {})})
+    return replace(role, command=_build_command(application)) if alone and name != BUILDER else role
+
+
+def _build_command(application: Application) -> Command | None:
+    """Return the command that starts an application by its import path, with the variables of its environment."""
+    name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
+    if not isinstance(name, str):
+        return None
+    words = tuple(Argument(text, place) for text in ("serve", "run", name))
+    environment, at = application.environment, application.variables
+    stated = environment.get(at) if environment is not None else None
+    variables = {
+        str(name): _build_value(environment, (*at, name))
+        for name in (stated if isinstance(stated, dict) and environment is not None else ())
+        if environment is not None
+    }
+    return Command(Argument(None, place), words, variables, open_environment=True)
 
 
 def _find_model(application: Application) -> dict[str, Field]:
@@ -161,11 +179,12 @@ def _read_job(document: Document, pods: Workload) -> Workload:
     read = [(reading, invocation) for invocation in started if (reading := engines.read(invocation))]
     named = program_name.find_program(started)
     own = {"program": Field(named.text, (named.origin,))} if named and not read else {}
-    roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own) for role in pods.roles)
+    command = python_program.choose(started) if not read else None
+    roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own, command) for role in pods.roles)
     return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
 
 
-def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field]) -> Role:
+def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field], command: Command | None) -> Role:
     """Return a group of the cluster that runs a job.
 
     The leading group has the entrypoint's engine.
@@ -176,7 +195,7 @@ def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field]) ->
     if role.text("part_of"):
         return replace(role, fields=fields)
     if reading is None:
-        return replace(role, fields={**fields, **own})
+        return replace(role, fields={**fields, **own}, command=command)
     return replace(role, fields={**fields, **reading.fields, **_keep_multipliers(role)}, arguments=reading.arguments)
 
 

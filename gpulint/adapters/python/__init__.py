@@ -81,7 +81,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    if not placements and (found is None or _is_started(document.path, repository)):
+    is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
+    if (not placements and found is None) or (not is_placed and _is_started(document.path, repository)):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
