@@ -92,7 +92,9 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
         if fields and isinstance(place, Place):
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
             app = decorator.receiver.get("image") if isinstance(decorator.receiver, Object) else None
-            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, decorator.get("image") or app)
+            hooks = (one for one in decorator.keywords.values() if isinstance(one, Function))
+            nodes = frozenset(node for one in (value, *hooks) for node in list_nodes(one))
+            yield Placement(name, anchor, nodes, fields, decorator.get("image") or app)
 
 
 def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:

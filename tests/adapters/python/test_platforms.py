@@ -180,3 +180,26 @@ def test_the_application_of_a_ray_service_has_one_gpu_for_each_rank() -> None:
         "tensor_parallel": 2,
         "gpus_per_replica": 2,
     }
+
+
+def test_an_endpoint_of_beam_computes_what_its_start_loads() -> None:
+    program = """
+        from beam import endpoint
+        def load():
+            import torch
+            from transformers import AutoModelForCausalLM
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-4B", torch_dtype=torch.bfloat16).to("cuda")
+        def unused():
+            from transformers import AutoModelForCausalLM
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-32B")
+        @endpoint(name="titles", gpu="A10G", on_start=load)
+        def titles(context, text):
+            return context.on_start_value.generate(text)
+    """
+    (role,) = read_roles({"titles.py": program}, "titles.py")
+    assert values(role, "engine", "checkpoint", "accelerator", "gpus_per_pod") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-4B",
+        "accelerator": "a10g",
+        "gpus_per_pod": 1,
+    }
