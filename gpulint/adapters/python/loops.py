@@ -200,6 +200,13 @@ def _read_lightning(call: Object, reader: Reader) -> dict[str, Field]:
     steps = call.get("accumulate_grad_batches")
     if isinstance(steps, Constant) and isinstance(steps.value, int):
         fields["gradient_accumulation_steps"] = make_field(reader, steps, call.place)
+    devices = call.get("devices")
+    if (
+        devices is not None
+        and (read_number(devices) or 0) > 0
+        and read_text(call.get("accelerator")) not in ("cpu", "tpu")
+    ):
+        fields["program_devices"] = make_field(reader, devices, call.place)
     return {**fields, **_read_strategy(call.get("strategy"), call, reader)}
 
 

@@ -131,7 +131,9 @@ def test_a_cast_decides_the_format_of_the_weights(tmp_path: Path, cast: str, is_
 @pytest.mark.parametrize(("stage", "verdict"), [(2, "does not fit"), (3, "depends on sequence length")])
 def test_deepspeed_shares_what_its_stage_says_of_a_whole_model(stage: int, verdict: str, tmp_path: Path) -> None:
     """8.03 billion parameters on 4 ranks of 40 GB: ZeRO-2 holds 2 + (2 + 12) / 4 = 5.5 bytes each, 44 GB; ZeRO-3 4, 32 GB."""
-    config = f'{{"bf16": {{"enabled": True}}, "zero_optimization": {{"stage": {stage}}}, "optimizer": {{"type": "AdamW"}}}}'
+    config = (
+        f'{{"bf16": {{"enabled": True}}, "zero_optimization": {{"stage": {stage}}}, "optimizer": {{"type": "AdamW"}}}}'
+    )
     program = write(
         "import deepspeed\n",
         HEAD,
@@ -143,3 +145,17 @@ def test_deepspeed_shares_what_its_stage_says_of_a_whole_model(stage: int, verdi
     role = check(tmp_path, program, "a100_sxm4_40gb", 4)
     assert (fact(role, "optimizer"), role.engine) == ("adamw", "deepspeed")
     assert role.verdict.startswith(verdict)
+
+
+@pytest.mark.parametrize(("devices", "rules"), [(4, ["devices-beyond-gpus"]), (2, [])])
+def test_lightning_takes_no_more_devices_than_the_job_has(devices: int, rules: list[str], tmp_path: Path) -> None:
+    program = write(
+        "import lightning as L\n",
+        HEAD,
+        "class Net(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n",
+        "        self.model = AutoModelForCausalLM.from_pretrained('gpt2')\n",
+        f"L.Trainer(accelerator='gpu', devices={devices}, strategy='ddp').fit(Net())\n",
+    )
+    check(tmp_path, program, gpus=2)
+    found = gpulint.check(tmp_path).findings
+    assert [one.rule for one in found if one.rule == "devices-beyond-gpus"] == rules
