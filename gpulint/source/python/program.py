@@ -51,6 +51,9 @@ RECORDED_MAX = 5_000
 MAIN = "__main__"
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
+FITS = "Trainer.fit"
+HOOKS = ("prepare_data", "setup", "configure_model", "configure_optimizers", "train_dataloader", "training_step")
+"""Methods of its module and its data that a Trainer of Lightning calls: lightning/pytorch/core/hooks.py."""
 TOO_LARGE = "a Python program takes more than {} steps to evaluate"
 Find = Callable[[str], Document | None]
 
@@ -323,7 +326,16 @@ class Program:
         for value in (*given, *inside):
             if isinstance(value, Function) and id(value.node) not in self._done:
                 self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
+            if isinstance(value, Object) and value.cls is not None and found.name.endswith(FITS):
+                self._run_hooks(value)
         return found
+
+    def _run_hooks(self, owner: Object) -> None:
+        """Run the methods of an object that a Trainer calls."""
+        for name in HOOKS:
+            method = owner.cls.find(name) if owner.cls is not None else None
+            if isinstance(method, Function) and id(method.node) not in self._done:
+                self.run_function(calls.bind_method(method, owner), [], {})
 
     def run_function(self, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         """Return what a function of the program returns; one that calls itself is entered once."""

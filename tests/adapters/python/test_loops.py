@@ -159,3 +159,29 @@ def test_lightning_takes_no_more_devices_than_the_job_has(devices: int, rules: l
     check(tmp_path, program, gpus=2)
     found = gpulint.check(tmp_path).findings
     assert [one.rule for one in found if one.rule == "devices-beyond-gpus"] == rules
+
+
+def test_the_batch_and_the_length_of_a_data_module_are_those_of_the_run(tmp_path: Path) -> None:
+    program = """
+    import lightning as L
+    class Net(L.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = AutoModelForCausalLM.from_pretrained("gpt2")
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=1e-3)
+    class Rows(L.LightningDataModule):
+        def __init__(self, size, length):
+            super().__init__()
+            self.size, self.length = size, length
+            self.tokenizer = AutoTokenizer.from_pretrained("gpt2")
+        def setup(self, stage=None):
+            self.rows = load().map(self.encode)
+        def encode(self, row):
+            return self.tokenizer(row["text"], truncation=True, padding="max_length", max_length=self.length)
+        def train_dataloader(self):
+            return DataLoader(self.rows, batch_size=self.size)
+    L.Trainer(accelerator="gpu", devices=1).fit(Net(), datamodule=Rows(6, length=384))
+    """
+    role = check(tmp_path, write(HEAD, program))
+    assert (fact(role, "micro_batch_size"), fact(role, "sequence_length"), fact(role, "optimizer")) == (6, 384, "sgd")
