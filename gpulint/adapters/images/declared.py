@@ -24,7 +24,7 @@ NAMES = (
     r"|\.gitlab-ci[\w.-]*\.ya?ml|(?:GNUm|[Mm])akefile|[\w.-]+\.mk|[Jj]ustfile|[\w.-]+\.(?:sh|bash)|Taskfile\.ya?ml"
 )
 WORKFLOWS = ".github/workflows/"
-MENTIONS = re.compile(rb"docker|podman|buildah|nerdctl|kaniko|build[\"']?:|target[ \t]+\"")
+TOOLS = re.compile(rb"docker|podman|buildah|nerdctl|kaniko|build[\"']?:|target[ \t]+\"")
 BUILDS = re.compile(rb"\bbuild|\bbud\b|executor|target")
 BUILDERS = frozenset({"docker", "podman", "nerdctl", "buildah"})
 VERBS = frozenset({"build", "bud", "b"})
@@ -69,7 +69,7 @@ def read(files: tuple[tuple[str, bytes], ...]) -> tuple[Declared, ...]:
 
 
 def _may_build(content: bytes) -> bool:
-    return MENTIONS.search(content) is not None and BUILDS.search(content) is not None
+    return TOOLS.search(content) is not None and BUILDS.search(content) is not None
 
 
 def _read_file(path: str, content: bytes) -> Iterator[Declared]:

@@ -66,8 +66,12 @@ def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[R
         return tuple(replace(_settle(role, reading, found), command=command) for reading in settled)
     if command is None:
         return (role,)
+    from gpulint.adapters.python import reading as python_reading
+
     named = task.program(list(started.invocations), container.image.origin)
-    return (replace(role, fields={**_drop_unread(role), **_mark(named, found)}, command=command),)
+    is_known = python_reading.read(command, workload.document.path, repository) is not None
+    kept = _drop_unread(role) if is_known else role.fields
+    return (replace(role, fields={**kept, **_mark(named, found)}, command=command),)
 
 
 def _drop_unread(role: Role) -> dict[str, Field]:
