@@ -197,6 +197,24 @@ def test_dockerfiles_that_build_on_one_another_end() -> None:
     assert role.text("checkpoint") == "a/b"
 
 
+@pytest.mark.parametrize(
+    ("keys", "assumed"),
+    [({}, False), ({"envFrom": "[{secretRef: {name: tokens}}]"}, True), ({"env": "[{name: M, value: a/b}]"}, False)],
+)
+def test_a_variable_of_the_image_that_another_object_may_replace_is_assumed(
+    keys: dict[str, str], assumed: bool
+) -> None:
+    (role,) = read(
+        {
+            "k8s/pod.yaml": pod(**keys),
+            "build.sh": "#!/bin/bash\ndocker build -t team/llm llm\n",
+            "llm/Dockerfile": "FROM x\nENV M=a/b\nCMD vllm serve $M\n",
+        }
+    )
+    assert role.text("checkpoint") == "a/b"
+    assert bool(role.image_assumption) == assumed
+
+
 # ---- which Dockerfile
 
 
