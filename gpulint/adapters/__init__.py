@@ -30,6 +30,8 @@ OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "ef
 """Trigger words: without any of them, no document has a problem with its nodes."""
 SERVERS = (b"vllm", b"sglang", b"llama-server", b"trtllm-serve", b"text-generation-launcher")
 """Programs that another program may start by their name."""
+PROGRAMS = ("python", "notebook")
+"""What may compute on GPUs without a word about them: it imports other modules of the repository."""
 OBJECTS = ("object",)
 """What a module without `READS` reads."""
 
@@ -192,5 +194,5 @@ def _find_mentioned(text: str, such: str) -> tuple[str, ...]:
     return tuple(
         name
         for name, words in package_data.list_mentions(HERE).items()
-        if such in reads.get(name, OBJECTS) and any(word in text for word in words)
+        if such in reads.get(name, OBJECTS) and (such in PROGRAMS or any(word in text for word in words))
     )
