@@ -14,6 +14,7 @@ from checkout import committed
 from pre_commit.clientlib import load_manifest
 
 from gpulint.source import documents
+from gpulint.source.repository import mentions
 
 EXAMPLES = checkout.ROOT / "examples"
 
@@ -29,6 +30,19 @@ spec:
       args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192, --max-num-batched-token=4096]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
+STARTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: llm}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  containers:
+    - name: server
+      image: registry.example/llm:1
+      command: [python, /srv/app/serve.py]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+SERVES = "from vllm import LLM\nllm = LLM('Qwen/Qwen3-8B', max_model_len=65536)\n"
 
 pytestmark = [
     pytest.mark.first,
@@ -94,6 +108,20 @@ def test_scripts_are_checked_and_other_files_without_a_suffix_are_let_pass(
     assert "NOTES" not in shown
 
 
+def test_a_program_that_is_committed_alone_is_checked_with_the_manifest_that_starts_it(
+    repository: Path, environment: dict[str, str]
+) -> None:
+    (repository / "app").mkdir()
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "other.yaml")
+    (repository / "pod.yaml").write_text(STARTS, encoding="utf-8")
+    (repository / "app" / "serve.py").write_text(SERVES.replace("65536", "8192"), encoding="utf-8")
+    committed(repository, environment)
+    (repository / "app" / "serve.py").write_text(SERVES, encoding="utf-8")
+    checkout.git(repository, environment, "add", "app/serve.py")
+    code, shown = precommit(repository, environment)
+    assert (code, "--> app/serve.py:2:41" in shown, "other.yaml" in shown) == (1, True, False), shown
+
+
 def test_the_files_of_one_commit_are_checked_in_one_run(repository: Path, environment: dict[str, str]) -> None:
     for number in range(40):
         shutil.copy(EXAMPLES / "right-two-node-group.yaml", repository / f"group-{number}.yaml")
@@ -128,6 +156,14 @@ def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -
 @pytest.mark.parametrize("name", ["train.py", "deploy.yaml/x.PY", "notebooks/train.ipynb"])
 def test_the_filter_of_a_hook_lets_programs_pass(name: str) -> None:
     assert documents.is_program(name)
+    assert all(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
+
+
+@pytest.mark.parametrize(
+    "name", [".env", "config/serving.env", ".env.production", "Dockerfile", "docker/Dockerfile.gpu", "vllm.dockerfile"]
+)
+def test_the_filter_of_a_hook_lets_variables_and_image_builds_pass(name: str) -> None:
+    assert mentions.is_used(name)
     assert all(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
 
 

@@ -37,7 +37,7 @@ def invocations(
     own = service.find("entrypoint")
     overridden = own is not None and own.value is not None
     image = _resolve_image(service, built)
-    variables = _merge_variables(environment, {}, _read_image_variables(service, built))
+    variables = _merge_variables(environment, {}, _read_image_variables(service, build))
     if build and not overridden and (text := _find_shell_text(service, build.image)).script:
         place, file = compose_devices.locate(service, "build"), build.file
         script = Script(text.script, lambda start, end: Origin(file, (), (text.at + start, text.at + end)))
@@ -138,9 +138,13 @@ def _read_build_words(service: Service, starts: dockerfile.StartCommand, file: D
     ]
 
 
-def _read_image_variables(service: Service, built: BuiltImage | None) -> dict[str, Argument]:
+def _read_image_variables(service: Service, build: Build | None) -> dict[str, Argument]:
     place = compose_devices.locate(service, "build")
-    return {name: Argument(value, place) for name, value in (built.variables if built else {}).items()}
+    settings = build.image.settings if build is not None else {}
+    return {
+        name: Argument(setting.value, place, behind=Origin(build.file, (), setting.span) if build else None)
+        for name, setting in settings.items()
+    }
 
 
 def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:

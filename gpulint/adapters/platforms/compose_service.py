@@ -47,6 +47,12 @@ class Layer(NamedTuple):
     reference: Origin | None = None
 
 
+class Variables(dict[str, str | None]):
+    """The variables of a project's `.env`, and where it states them."""
+
+    origins: Mapping[str, Origin] = {}
+
+
 class StatedValue(NamedTuple):
     """A value as written, its location, and where the checked file refers to it."""
 
@@ -103,7 +109,10 @@ class Service(NamedTuple):
     def word(self, stated: StatedValue) -> Argument:
         """Return a scalar as one word."""
         return _make_word(
-            stated, self.fill_variables(stated), container_command.read_spelling(stated.origin, stated.value)
+            stated,
+            self.fill_variables(stated),
+            container_command.read_spelling(stated.origin, stated.value),
+            self.variables,
         )
 
     def fill_variables(self, stated: StatedValue) -> Text:
@@ -182,21 +191,29 @@ def _load(path: str, content: bytes | None) -> tuple[Document, ...]:
 # ---- variables
 
 
-def _read_variables(path: str, repository: Repository) -> tuple[Mapping[str, str | None], str]:
-    """Return the variables of the project's `.env`, and the example that they come from if nobody committed it.
+def _read_variables(path: str, repository: Repository) -> tuple[Variables, str]:
+    """Return the variables of a file such as the project's `.env`, and the example that they come from if nobody committed it.
 
     The caller's environment precedes them.
     """
     if (content := repository.read(path)) is not None:
-        return _parse(content), ""
+        return _parse(path, content), ""
     for example in dotenv.list_examples(path):
         if (content := repository.read(example)) is not None:
-            return {name: value for name, value in _parse(content).items() if not dotenv.is_placeholder(value)}, example
-    return {}, ""
+            found = _parse(example, content)
+            kept = Variables({name: value for name, value in found.items() if not dotenv.is_placeholder(value or "")})
+            kept.origins = found.origins
+            return kept, example
+    return Variables(), ""
 
 
-def _parse(content: bytes) -> dict[str, str]:
-    return {entry.name: entry.value for entry in dotenv.parse(content.decode("utf-8", "replace"))}
+def _parse(path: str, content: bytes) -> Variables:
+    """Return the variables of a file with the places of their values."""
+    loaded = documents.load_text(path, content).documents
+    entries = list(dotenv.parse(loaded[0].text)) if loaded else []
+    variables = Variables({entry.name: entry.value for entry in entries})
+    variables.origins = {entry.name: Origin(loaded[0], (), (entry.start, entry.end)) for entry in entries}
+    return variables
 
 
 def find_example(service: Service, repository: Repository) -> str:
@@ -243,10 +260,10 @@ def _read_file(
     service: Service, stated: StatedValue, repository: Repository, variables: container_command.Environment
 ) -> None:
     path = _find_file(service, stated)
-    found, example = _read_variables(path, repository) if path else ({}, "")
+    found, example = _read_variables(path, repository) if path else (Variables(), "")
     variables.open_ended |= not path or (not example and repository.read(path) is None)
     for name, value in found.items():
-        variables[name] = stated.argument(value)
+        variables[name] = stated.argument(value)._replace(behind=found.origins.get(name))
 
 
 def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, Argument]]:
@@ -263,14 +280,15 @@ def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, 
             yield name, _read_passed(service, name, setting)
             continue
         places = range(len(name) + 1, len(text.text))
-        yield name, _make_word(setting, text.part(places, value), "")
+        yield name, _make_word(setting, text.part(places, value), "", service.variables)
 
 
 def _read_passed(service: Service, name: str, stated: StatedValue) -> Argument:
     """Return a name without a value, from the project's `.env` or the caller's environment."""
     given = service.variables.get(name)
     if given is not None:
-        return stated.argument(given)
+        origin = service.variables.origins.get(name) if isinstance(service.variables, Variables) else None
+        return stated.argument(given)._replace(behind=origin)
     return stated.argument(None, f"{name} is taken from the caller's environment", CALLER)
 
 
@@ -331,7 +349,8 @@ def words(service: Service, key: str) -> list[tuple[Argument, Text]]:
         return []
     if isinstance(stated.value, list):
         return [_read_item(service, item) for item in _iterate_items(stated)]
-    return [(_make_word(stated, part, ""), part) for part in _split(service.fill_variables(stated))]
+    parts = _split(service.fill_variables(stated))
+    return [(_make_word(stated, part, "", service.variables), part) for part in parts]
 
 
 def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
@@ -339,7 +358,7 @@ def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
     written, text = container_command.read_spelling(stated.origin, stated.value), service.fill_variables(stated)
     if written and not text.text:
         return stated.argument(None, f"{written} is set by the caller", CALLER), text
-    return _make_word(stated, text, written), text
+    return _make_word(stated, text, written, service.variables), text
 
 
 def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
@@ -349,7 +368,7 @@ def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
         )
 
 
-def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
+def _make_word(stated: StatedValue, text: Text, written: str, variables: Mapping[str, str | None]) -> Argument:
     """Return a text as one word, which is unknown if the caller sets a variable in it.
 
     `written` is the whole value as it is in the file.
@@ -358,7 +377,11 @@ def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
     if text.holes:
         why = f"{text.holes[0].name} is set by the caller"
         return stated._replace(value=text.text).argument(None, why, CALLER, span)
-    return stated.argument(text.text, span=span)
+    word = stated.argument(text.text, span=span)
+    if not isinstance(variables, Variables) or word.behind is not None or span is None:
+        return word
+    spelling = container_command.read_spelling(stated.origin, stated.value)
+    return word._replace(behind=variables.origins.get(compose_interpolation.find_variable(spelling, text)))
 
 
 def _split(text: Text) -> Iterator[Text]:

@@ -197,6 +197,8 @@ class Reader:
         if (other := self.sources.get(word.source)) is not None:
             behind = origin._replace(document=other)
             origin = self.references.setdefault(word.source, self.reference or self.place(0, 0))
+        elif word.elsewhere is not None:
+            behind = self.place_in(word.elsewhere[0], *word.elsewhere[1])
         text = word.text if word.text is not None else _read_path(word)
         if text is not None:
             return Argument(text, origin, behind=behind)

@@ -11,7 +11,7 @@ from gpulint import engines
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, training
+from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, starters, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -82,7 +82,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if placements:
         evaluated.enter_rest()
     is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
-    if (not placements and found is None) or (not is_placed and _is_started(document.path, repository)):
+    if (not placements and found is None) or (not is_placed and starters.is_started(document.path, repository)):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
@@ -93,14 +93,6 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         }
         counts = {**_open_host(found, document), **stated}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
-
-
-def _is_started(path: str, repository: Repository) -> bool:
-    """Return whether a file names a program; the main module of a package goes by the package's name."""
-    folder, _, name = path.rpartition("/")
-    return repository.mentions_program(path) or (
-        name == "__main__.py" and bool(folder) and repository.mentions_program(f"{folder}.py")
-    )
 
 
 def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:

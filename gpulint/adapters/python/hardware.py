@@ -292,7 +292,9 @@ def read_instance(value: Value, call: Object, reader: Reader) -> dict[str, Field
     """Return the accelerator and GPUs of a machine type of SageMaker."""
     field = make_field(reader, value, call.place)
     if not isinstance(field.value, str):
-        return {"gpus_per_pod": field, "accelerator": field} if isinstance(field.value, Unknown) else {}
+        left = field.value if isinstance(field.value, Unknown) else Unknown(f"{field.value} is no machine type")
+        unknown = Field(left, field.origins)
+        return {"gpus_per_pod": unknown, "accelerator": unknown}
     machine = Field(field.value.removeprefix("ml."), field.origins)
     accelerator, gpus = machine_types.find_accelerator(machine, None, None, "aws")
     return {"accelerator": accelerator, "gpus_per_pod": gpus or accelerator}

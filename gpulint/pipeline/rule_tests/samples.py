@@ -18,6 +18,7 @@ from gpulint.report.model import Report, Skip
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Gathered, Source
+from gpulint.source.repository.mentions import Mentions, Users
 
 MARK = "# <- here"
 NAMED = re.compile(r"# ([\w./-]+\.[a-z]+)\n")
@@ -62,9 +63,15 @@ class ExampleRepository:
     def find_named(self, names: str, near: str) -> Sequence[str]:
         return tuple(sorted(path for path in self.files if re.fullmatch(names, path.rpartition("/")[2])))
 
-    def mentions_program(self, path: str) -> bool:
-        others = (content for other, content in self.files.items() if not documents.is_program(other))
-        return any(path.rpartition("/")[2] in documents.list_mentioned(content) for content in others)
+    def list_naming(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_naming(path)
+
+    def find_users(self, paths: Sequence[str]) -> Users:
+        return self._find_mentions().find_users(paths)
+
+    def _find_mentions(self) -> Mentions:
+        specs = tuple(sorted(path for path in self.files if not documents.is_program(path)))
+        return Mentions(specs, self.read, lambda name: self.find_programs(name, ""))
 
     def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)

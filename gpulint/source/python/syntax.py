@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import bisect
 import functools
+import itertools
 import re
 import warnings
 from collections.abc import Iterator
@@ -21,7 +22,11 @@ from gpulint.source.python.values import Place
 CHARACTERS_MAX = 256_000
 CELLS_MAX = 2_000
 _BREAK = re.compile(r"\r\n|\r|\n")
-_MAGIC = re.compile(r"(?m)^[ \t]*[%!?].*$|^[ \t]*[\w.]+\?{1,2}[ \t]*$")
+_MAGIC = re.compile(
+    r"(?m)^[ \t]*+(?:[\w.]++[ \t]*+=[ \t]*+)?(?P<words>[%!?](?:[^\\\n]|\\.|\\\n)*+)$|^[ \t]*+(?P<asked>[\w.]++\?{1,2})[ \t]*+$"
+)
+_WHOLE = re.compile(r"\s*+%%(?!(?:capture|time|timeit|prun|memit)\b)")
+"""The first line of a cell in another language; the magics that are left out run the cell as Python."""
 
 
 class Segment(NamedTuple):
@@ -74,16 +79,35 @@ def parse(document: Document) -> Syntax | None:
     if excess.is_over(len(text), CHARACTERS_MAX, "a Python file has more than {} characters", document.path):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
+        tree = _parse(text)
+        if tree is None and segments:
+            text = _blank_faulty(text, segments)
+            tree = _parse(text)
     except (RecursionError, MemoryError):
         excess.note("a Python file is nested too deep to be parsed", document.path)
         return None
+    if tree is None:
+        return None
     lines = (0, *(match.end() for match in _BREAK.finditer(text)))
     return Syntax(document, tree, text, lines, segments)
+
+
+def _parse(text: str) -> ast.Module | None:
+    """Return the tree of a text; None if it is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _blank_faulty(text: str, segments: tuple[Segment, ...]) -> str:
+    """Return the text of a notebook without the cells that are no Python: the others run all the same."""
+    starts = {segment.path[:2]: segment.start for segment in reversed(segments)}
+    bounds = [*sorted(starts.values()), len(text)]
+    cells = [text[start:end] for start, end in itertools.pairwise(bounds)]
+    return "".join(cell if _parse(cell) is not None else re.sub(r"[^\n]", " ", cell) for cell in cells)
 
 
 def _read_text(document: Document) -> tuple[str, tuple[Segment, ...]]:
@@ -108,16 +132,21 @@ def _list_cells(document: Document) -> Iterator[tuple[Path, str]]:
     for number, cell in enumerate(cells[:CELLS_MAX] if isinstance(cells, list) else ()):
         source = cell.get("source") if isinstance(cell, dict) and cell.get("cell_type") == "code" else None
         base: Path = ("cells", number, "source")
-        if isinstance(source, str) and not source.lstrip().startswith("%%"):
-            yield base, _MAGIC.sub(_blank, source)
-        lines = source if isinstance(source, list) and all(isinstance(line, str) for line in source) else []
-        if not "".join(lines[:1]).lstrip().startswith("%%"):
-            yield from (((*base, at), _MAGIC.sub(_blank, line)) for at, line in enumerate(lines))
+        lines = source if isinstance(source, list) and all(isinstance(line, str) for line in source) else [source]
+        whole = "".join(line for line in lines if isinstance(line, str))
+        if whole and not _WHOLE.match(whole):
+            python = _MAGIC.sub(_blank, whole)
+            at = 0
+            for place, line in enumerate(lines):
+                yield (*base, place) if isinstance(source, list) else base, python[at : at + len(line)]
+                at += len(line)
         yield (*base, "end"), "\n"
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Return a text of the same length that Python skips."""
-    bare = len(match[0]) - len(match[0].lstrip())
-    rest = len(match[0]) - bare
-    return match[0][:bare] + ("..." + "#" * (rest - 3) if rest >= 3 else "0" * rest)
+    """Return a text of the same length that Python skips, or that assigns nothing known."""
+    group = "words" if match["words"] is not None else "asked"
+    before = match[0][: match.start(group) - match.start()]
+    first, *further = match[0][len(before) :].split("\n")
+    blank = "..." + "#" * (len(first) - 3) if len(first) >= 3 else "0" * len(first)
+    return "\n".join([before + blank, *(" " * len(line) for line in further)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gpulint.report.model import Skip
+from gpulint.source.repository.mentions import Users
 
 if TYPE_CHECKING:
     from gpulint.source.documents import Document
@@ -51,7 +52,9 @@ class Repository(Protocol):
 
     def find_named(self, names: str, near: str) -> Sequence[str]: ...
 
-    def mentions_program(self, path: str) -> bool: ...
+    def list_naming(self, path: str) -> Sequence[str]: ...
+
+    def find_users(self, paths: Sequence[str]) -> Users: ...
 
     def search(self, pattern: str, near: str) -> str | None: ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import copy
+import functools
 import itertools
 import os
 import pathlib
@@ -17,6 +18,7 @@ from gpulint.source import documents
 from gpulint.source.repository import ignored, listing
 from gpulint.source.repository.joins import NOWHERE, Holding, Joins, Matching, Overlay, Scope, View
 from gpulint.source.repository.listing import NEVER_ENTERED, Listed, Listing
+from gpulint.source.repository.mentions import Mentions, Users
 from gpulint.source.repository.objects import NAME
 from gpulint.source.repository.snapshot import Snapshot
 from gpulint.source.repository.source import FILE_BYTES_MAX, Gathered, Source
@@ -57,7 +59,8 @@ class Tree(abc.ABC):
         self._joins = Joins(self._list_scope, self._read_unchanged)
         self._view: View = self._joins
         self._programs: dict[Scope, dict[str, list[str]]] = {}
-        self._mentioned: dict[Scope, set[str]] = {}
+        self._mentions: dict[Scope, Mentions] = {}
+        self._listed: set[str] = set()
         self._named: dict[tuple[Scope, str], tuple[str, ...]] = {}
 
     @abc.abstractmethod
@@ -71,7 +74,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
-        other._programs, other._mentioned, other._named = {}, {}, {}
+        other._programs, other._mentions, other._listed, other._named = {}, {}, set(), {}
         return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -87,7 +90,9 @@ class Tree(abc.ABC):
         for path, place in zip(paths, places, strict=True):
             if not self.snapshot.kind(place):
                 raise FileNotFoundError(f"there is no file or folder {path}")
-        for listed in self._list(places):
+        every = self._list(places)
+        self._listed |= {os.path.basename(listed.place) for listed in every if documents.is_program(listed.place)}
+        for listed in every:
             yield self._source(listed.place) if not listed.why else self._skip(*listed)
 
     def list_unread(self) -> list[Skip]:
@@ -146,9 +151,12 @@ class Tree(abc.ABC):
         return self._resolve_inside(self._base, path) is not None
 
     def find_programs(self, name: str, near: str) -> Sequence[str]:
-        """The program files of that name among those that belong together with `near`, in sorted order."""
+        """The program files of that name among those that belong together with `near`, in sorted order.
+
+        A name that neither git tracks nor the run lists is not searched for.
+        """
         scope = self._find_whole(near)
-        if scope not in self._programs and not self.snapshot.may_hold_name(name):
+        if scope not in self._programs and name not in self._listed and not self.snapshot.may_hold_name(name):
             return ()
         if scope not in self._programs:
             found: dict[str, list[str]] = {}
@@ -180,13 +188,22 @@ class Tree(abc.ABC):
         places = (os.path.join(self.snapshot.root, path) for path in tracked)
         return (place for place in places if place.startswith(below))
 
-    def mentions_program(self, path: str) -> bool:
-        """Whether a file of the repository names a program, as one does that starts it."""
-        scope = self._find_whole(path)
-        if scope not in self._mentioned:
-            contents = (self._read_unchanged(other) or b"" for other in self._list_scope(scope))
-            self._mentioned[scope] = {name for content in contents for name in documents.list_mentioned(content)}
-        return os.path.basename(path) in self._mentioned[scope]
+    def list_naming(self, path: str) -> Sequence[str]:
+        """The specs of the repository that name a program outside comments, as one does that starts it."""
+        return self._find_mentions(path).list_naming(path)
+
+    def find_users(self, paths: Sequence[str]) -> Users:
+        """The files whose workloads may rest on these files, which belong together."""
+        return self._find_mentions(paths[0]).find_users(paths) if paths else Users(())
+
+    def _find_mentions(self, near: str) -> Mentions:
+        scope = self._find_whole(near)
+        if scope not in self._mentions:
+            specs = tuple(self._list_scope(scope))
+            self._mentions[scope] = Mentions(
+                specs, self._read_unchanged, functools.partial(self.find_programs, near=near)
+            )
+        return self._mentions[scope]
 
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in.

@@ -203,3 +203,15 @@ def test_an_endpoint_of_beam_computes_what_its_start_loads() -> None:
         "accelerator": "a10g",
         "gpus_per_pod": 1,
     }
+
+
+def test_a_number_is_no_machine_type_of_sagemaker() -> None:
+    program = """
+        from sagemaker.huggingface import HuggingFace
+        HuggingFace(entry_point="train.py", instance_type=1_000, instance_count=2).fit()
+    """
+    (role,) = read_roles({"launch.py": program}, "launch.py")
+    assert values(role, "gpus_per_pod", "pods_per_replica") == {
+        "gpus_per_pod": Unknown("1000 is no machine type"),
+        "pods_per_replica": 2,
+    }

@@ -556,8 +556,8 @@ def test_a_suggestion_edits_the_literal_of_the_program(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     report = gpulint.check(["pod.yaml"])
     (finding,) = (finding for finding in report.findings if finding.rule == "weights-exceed-memory")
-    assert finding.location.path == "pod.yaml"
-    assert [(place.location.path, place.location.line) for place in finding.related][-1] == ("serve.py", 2)
+    assert (finding.location.path, finding.location.line) == ("serve.py", 2)
+    assert "pod.yaml" in [place.location.path for place in finding.related]
     (change,) = finding.suggestions[0].edits
     assert (change.location.path, change.location.line, change.old, change.new) == ("serve.py", 2, "1", "2")
 
