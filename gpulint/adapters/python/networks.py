@@ -40,7 +40,7 @@ class Layer(NamedTuple):
     bias: bool
     times: int
 
-    def count(self) -> int:
+    def count_parameters(self) -> int:
         """Return the parameters of all of them."""
         own = self.sizes[0] * (self.sizes[1] if len(self.sizes) > 1 else 1)
         return self.times * (own + (self.sizes[-1] if self.bias else 0))
@@ -59,7 +59,7 @@ def read(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
             found.append((call, _count(call, seen)))
     if not found:
         return {}
-    root, layers = max(found, key=lambda pair: sum(layer.count() for layer in pair[1]))
+    root, layers = max(found, key=lambda pair: sum(layer.count_parameters() for layer in pair[1]))
     parts = list(_list_parts(root, set(), 0))
     network = _build(layers, _find_heads(parts), any(isinstance(one.attributes.get("weight"), Member) for one in parts))
     if network is None:
@@ -135,7 +135,7 @@ def _build(layers: Sequence[Layer], heads: int | None, shared: bool) -> Network 
     tables = sorted((layer for layer in layers if layer.kind == "Embedding"), key=lambda layer: -layer.sizes[0])
     repeated: Counter[int] = Counter()
     for layer in layers:
-        repeated[layer.times] += layer.count() if layer.times > 1 else 0
+        repeated[layer.times] += layer.count_parameters() if layer.times > 1 else 0
     if not tables or not repeated or not repeated.total():
         return None
     (vocab, hidden), times = tables[0].sizes, repeated.most_common(1)[0][0]
@@ -169,6 +169,6 @@ def _build(layers: Sequence[Layer], heads: int | None, shared: bool) -> Network 
         positions=sum(one.sizes[0] for one in tables[1:]),
         context=sum(one.sizes[0] for one in tables[1:]),
     )
-    total = sum(layer.count() for layer in layers if not (shared and layer in head))
+    total = sum(layer.count_parameters() for layer in layers if not (shared and layer in head))
     built = stated.build(network).parameters or 0
     return network if abs(built - total) <= DIFFERENCE_MAX * total else None

@@ -291,8 +291,8 @@ def _count_range(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.Gene
         return 0
     end = program.evaluate(call.args[0], scope)
     is_range = isinstance(call.func, ast.Name) and call.func.id == "range"
-    known = isinstance(end, Constant) and isinstance(end.value, int) and not isinstance(end.value, bool)
-    return max(0, end.value) if is_range and known and isinstance(end, Constant) else 0
+    number = end.value if isinstance(end, Constant) and not isinstance(end.value, bool) else None
+    return max(0, number) if is_range and isinstance(number, int) else 0
 
 
 def _read_dict_comprehension(program: Evaluator, node: ast.DictComp, scope: Scope) -> Value:
