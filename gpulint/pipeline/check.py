@@ -186,7 +186,7 @@ def _merge(files: Sequence[FileReport], policy: ResolvedPolicy) -> Report:
     return Report(
         findings,
         workloads,
-        skipped=tuple(entry for report in reports for entry in report.skipped),
+        skipped=tuple(dict.fromkeys(entry for report in reports for entry in report.skipped)),
         failures=tuple(entry for report in reports for entry in report.failures),
         documents=tuple(entry for report in reports for entry in report.documents),
         files=sum(report.files for report in reports),

@@ -126,6 +126,8 @@ def _list_excess(found: Iterable[Excess], evaluated: Evaluated, repository: Repo
         own += nodes.find_excess(document, repository)
     cause = "language" if documents.is_program(path) else "limit"  # a large program is no reason to fail a gate
     yield from (Skip(path, reason, cause) for reason in dict.fromkeys(own))
+    others = (entry for entry in found if entry.path not in ("", path) and documents.is_program(entry.path))
+    yield from (Skip(where, reason, "language") for reason, where in others)
 
 
 def _evaluate_file(

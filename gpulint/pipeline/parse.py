@@ -16,7 +16,7 @@ from gpulint.policy.config.settings import FILE, PROJECT
 from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
-from gpulint.source import documents
+from gpulint.source import documents, excess
 from gpulint.source.documents import Document, Loaded
 from gpulint.source.documents.nodes import DEPTH_MAX
 from gpulint.source.repository import Repository, Source
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
-PROGRAMS_MAX = 20
+PROGRAMS_MAX = 100
 """The most programs that a script may name to be looked at."""
+MANY_PROGRAMS = "a script without a word about GPUs names more than {} Python programs"
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
 
@@ -84,7 +85,8 @@ def starts_program(source: Source, repository: Repository) -> bool:
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False
     names = dict.fromkeys(documents.list_mentioned(source.content))
-    paths = [path for name in list(names)[:PROGRAMS_MAX] for path in repository.find_programs(name, source.path)]
+    paths = [path for name in names for path in repository.find_programs(name, source.path)]
+    excess.is_over(len(paths), PROGRAMS_MAX, MANY_PROGRAMS)
     contents = (repository.read(path) for path in paths[:PROGRAMS_MAX])
     return any(content is not None and adapters.is_program_relevant(content) for content in contents)
 

@@ -133,24 +133,22 @@ def _apply_application(role: Role, application: Application, alone: bool) -> Rol
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
     placed = Field(Unknown(PLACES_ITSELF, category), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
-    role = role.having(**{**fields, **(_find_model(application) if alone else {})})
-    return replace(role, command=_build_command(application)) if alone and name != BUILDER else role
+    found = role.having(**{**fields, **(_find_model(application) if alone else {})})
+    return replace(found, command=_start(application)) if alone and name != BUILDER else found
 
 
-def _build_command(application: Application) -> Command | None:
-    """Return the command that starts an application by its import path, with the variables of its environment."""
-    name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
-    if not isinstance(name, str):
-        return None
-    words = tuple(Argument(text, place) for text in ("serve", "run", name))
-    environment, at = application.environment, application.variables
-    stated = environment.get(at) if environment is not None else None
-    variables = {
-        str(name): _build_value(environment, (*at, name))
-        for name in (stated if isinstance(stated, dict) and environment is not None else ())
-        if environment is not None
-    }
-    return Command(Argument(None, place), words, variables, open_environment=True)
+def _start(application: Application) -> Command:
+    """Return the start of an application's own program, which Serve imports by its path."""
+    place = Origin(application.config, application.import_path)
+    at = Argument(str(application.config.get(application.import_path)), place)
+    words = (at._replace(text="serve"), at._replace(text="run"), at)
+    config = application.environment
+    stated = config.get(application.variables) if config is not None else None
+    names = [str(name) for name in stated] if isinstance(stated, dict) else []
+    variables = (
+        {name: _build_value(config, (*application.variables, name)) for name in names} if config is not None else {}
+    )
+    return Command(at._replace(text=None), words, variables, open_environment=True)
 
 
 def _find_model(application: Application) -> dict[str, Field]:

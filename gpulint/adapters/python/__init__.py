@@ -17,6 +17,7 @@ from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated
+from gpulint.source.python.values import Object
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -59,6 +60,8 @@ MENTIONS = (
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
+HOSTED = frozenset({"runpod.serverless.start"})
+"""Calls of a program whose image the platform itself starts: docs.runpod.io/serverless/workers/handler-functions."""
 
 
 def claims(document: Document) -> Claim:
@@ -82,6 +85,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if placements:
         evaluated.enter_rest()
     is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
+    is_placed |= any(call.name in HOSTED for call in evaluated.calls)
     if (not placements and found is None) or (not is_placed and starters.is_started(document.path, repository)):
         return
     for placement in placements:
@@ -100,10 +104,15 @@ def _read_machines(document: Document, evaluated: Evaluated, repository: Reposit
     reader = Reader()
     for call in hardware.list_instances(evaluated.calls):
         counts = hardware.read_machines(call, reader)
-        command = sagemaker.build_command(call, reader)
-        found = sagemaker.read_model(call, reader)
+        if counts["gpus_per_pod"].value in (0, None):
+            continue
+        owner = call.receiver if isinstance(call.receiver, Object) else call
+        command = sagemaker.build_command(call, reader) or sagemaker.build_command(owner, reader)
+        found = sagemaker.read_model(call, counts["gpus_per_pod"], reader)
         if command is not None:
             found = reading.read(command, document.path, repository)
+        elif found is not None and sagemaker.is_lmi(call.receiver):
+            counts = sagemaker.count_copies(counts, found)
         name, anchor = file_stem.find_stem(document.path), sagemaker.find_anchor(call, reader)
         yield _build(document, name, anchor, counts, found or Reading({}, None))
 
@@ -114,7 +123,10 @@ def _build_placed(document: Document, placement: Placement, evaluated: Evaluated
     pins = releases.read_image(placement.image, document, repository)
     if placement.image is None:
         pins = releases.read_files(document.path, repository)
-    found = reading.recognise_calls(calls, document, pins) or Reading({}, None)
+    found = reading.recognise_calls(calls, document, pins)
+    if found is None and placement.takes_arguments:
+        found = reading.recognise_calls(evaluated.calls, document, pins)
+    found = found or Reading({}, None)
     return _build(document, placement.name, placement.anchor, placement.fields, found)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gpulint.adapters.programs.python_program import Started
+from gpulint.source import documents
 from gpulint.source.repository import Repository
 
 VARIABLE = re.compile(r"^(?:\"?\$(?:\w+|\{[^}]*\})\"?/)+")
@@ -16,7 +17,7 @@ FOLDERS = ("", "src", "app")
 def find(started: Started, near: str, repository: Repository) -> str | None:
     """Return the path of a program; of a path inside a container, the one file of the repository that ends like it."""
     for path in _list_candidates(started, near):
-        if repository.read(path) is not None:
+        if repository.read(path) is not None or (documents.is_program(path) and repository.exists(path)):
             return path
     inner = _list_inner(started)
     found = repository.find_programs(posixpath.basename(inner[0]), near)

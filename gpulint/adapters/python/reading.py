@@ -21,11 +21,11 @@ from gpulint.adapters.python import (
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
-from gpulint.source import python
+from gpulint.source import documents, excess, python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
 from gpulint.source.python.values import Constant, Object, Place, Point
-from gpulint.source.repository import Repository
+from gpulint.source.repository import FILE_BYTES_MAX, Repository
 from gpulint.workload import Command, Field, Origin, Unknown
 
 KNOWN: Mapping[str, bool] = {
@@ -40,6 +40,7 @@ ANOTHER = Unknown("the program starts several engines with different settings", 
 KEPT_MAX = 8
 _points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
 """The points that matter of the last programs."""
+TOO_LARGE = "a program has more than {} bytes"
 _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 """The last programs, by what starts them."""
 
@@ -217,7 +218,11 @@ def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
 def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: releases.Pins) -> Reading | None:
     """Return the engine that a program starts; of several, what they have in common."""
     image = command.image._replace(text="") if command.image.text is None else command.image
-    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins)}
+    started = python_program.find(command.words)
+    given = started.words if started is not None else ()
+    found = {
+        call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins, given)
+    }
     if not found:
         return None
     first, *others = found.values()
@@ -278,7 +283,17 @@ class _Find:
         if path not in self._known:
             loaded = self._repository.read_documents(path) if self._repository.exists(path) else ()
             self._known[path] = loaded[0] if len(loaded) == 1 else None
+            if documents.is_program(path) and not loaded and self._repository.exists(path):
+                excess.note(self._explain(path), path)
         return self._known[path]
+
+    def _explain(self, path: str) -> str:
+        """Return why a program of the repository is not read."""
+        content = self._repository.read(path)
+        if content is None:
+            return TOO_LARGE.format(f"{FILE_BYTES_MAX:,}")
+        skips = documents.load(path, content).skips
+        return skips[0].reason if skips else ""
 
 
 def _make_find(repository: Repository, own: Document | None = None) -> _Find:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from gpulint import adapters
+from gpulint.adapters.platforms import cerebrium
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.python import locate
 from gpulint.source import documents
@@ -16,11 +17,18 @@ from gpulint.source.repository import Repository
 
 SCRIPTS_MAX = 8
 """The most scripts that are read for one program."""
+TRITON = "config.pbtxt"
+"""The configuration of a model of Triton, in the folder above its versions."""
+CEREBRIUM = "cerebrium.toml"
 
 
 def is_started(path: str, repository: Repository) -> bool:
     """Return whether a file starts a program; the main module of a package goes by the package's name."""
     folder, _, name = path.rpartition("/")
+    if name == "model.py" and repository.exists(posixpath.join(posixpath.dirname(folder), TRITON)):
+        return True
+    if name == cerebrium.PROGRAM and repository.exists(posixpath.join(folder, CEREBRIUM)):
+        return True
     naming = list(repository.list_naming(path))
     if name == "__main__.py" and folder:
         naming += repository.list_naming(f"{folder}.py")

@@ -16,6 +16,7 @@ from gpulint.adapters.programs.program_name import PYTHON
 from gpulint.adapters.scripts import cpu_only_programs, resources_of_process
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument, Invocation, Reading
+from gpulint.source import excess
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Command, Container, Origin
@@ -73,6 +74,7 @@ def find_in_python(
 ) -> Iterator[GpuProgram]:
     """Yield the commands of a script without GPUs whose Python program, in the repository, computes on them."""
     started = [(command, own) for command in commands if (own := build_command(command)) is not None]
+    excess.is_over(len(started), PYTHON_PROGRAMS_MAX, "a script without GPUs starts more than {} Python programs")
     for command, own in started[:PYTHON_PROGRAMS_MAX]:
         if cpu_only_programs.prepares(command) or resources_of_process.runs_without_gpus(command):
             continue

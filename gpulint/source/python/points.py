@@ -56,6 +56,11 @@ def decide_item(program: Evaluator, node: ast.For | ast.AsyncFor, items: Items, 
     return program.decide(Point(_key(node, scope), tuple(range(len(labels))), labels, OF_LOOP, "", place))
 
 
+def withdraw_item(program: Evaluator, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
+    """Leave out a loop: all its rounds count."""
+    program.points.pop(_key(node, scope), None)
+
+
 def decide_key(program: Evaluator, node: ast.AST | None, value: Value, key: Value, scope: Scope | None) -> Value:
     """Return the key with which an entry is taken out of a dict of the program: one of those that it has, if it is open.
 

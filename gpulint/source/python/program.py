@@ -51,8 +51,12 @@ MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
 POINTS_MAX = 200
+SOURCES = "src"
+"""The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
+TOO_MANY = "a Python program has more than {} modules of the repository"
+TOO_MANY_CALLS = "a Python program calls other packages more than {} times"
 FITS = "Trainer.fit"
 HOOKS = ("prepare_data", "setup", "configure_model", "configure_optimizers", "train_dataloader", "training_step")
 """Methods of its module and its data that a Trainer of Lightning calls: lightning/pytorch/core/hooks.py."""
@@ -116,25 +120,28 @@ class Program:
         self._path = path
         try:
             return self._open(path, module)
-        except (_LimitError, RecursionError):
-            self._note_limit()
+        except (_LimitError, RecursionError) as error:
+            self._note_limit(error)
         return self.modules.get(path)
 
     def enter_rest(self) -> None:
         """Evaluate the functions and classes that nothing calls."""
         try:
             self._run_rest()
-        except (_LimitError, RecursionError):
-            self._note_limit()
+        except (_LimitError, RecursionError) as error:
+            self._note_limit(error)
 
-    def _note_limit(self) -> None:
-        excess.note(TOO_LARGE.format(f"{STEPS_MAX:,}"), self._path)
+    def _note_limit(self, error: Exception) -> None:
+        reason = str(error) if isinstance(error, _LimitError) else "a Python program nests too deep to be evaluated"
+        excess.note(reason, self._path)
 
     def _open(self, path: str, module: str) -> Scope | None:
         """Evaluate a module once."""
         if path in self.modules:
             return self.modules[path]
-        document = self.find(path) if len(self.modules) < MODULES_MAX else None
+        if excess.is_over(len(self.modules) + 1, MODULES_MAX, TOO_MANY, self._path):
+            return None
+        document = self.find(path)
         parsed = syntax.parse(document) if document is not None else None
         if document is None or parsed is None:
             return None
@@ -175,7 +182,7 @@ class Program:
         """Count one step of work."""
         self._steps += 1
         if self._steps > STEPS_MAX:
-            raise _LimitError
+            raise _LimitError(TOO_LARGE.format(f"{STEPS_MAX:,}"))
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         """Return the value of an expression."""
@@ -332,8 +339,9 @@ class Program:
         """Keep a call."""
         found.reached = self._reached
         found.within = tuple(self._entered)
-        if len(self.calls) < RECORDED_MAX:
-            self.calls.append(found)
+        if len(self.calls) >= RECORDED_MAX:
+            raise _LimitError(TOO_MANY_CALLS.format(f"{RECORDED_MAX:,}"))
+        self.calls.append(found)
         given = (*found.arguments, *found.keywords.values())
         inside = [value for one in given if isinstance(one, Entries) for value in one.entries.values()]
         for value in (*given, *inside):
@@ -416,6 +424,7 @@ def _list_paths(name: str, path: str, level: int) -> Iterator[str]:
     else:
         starts = _list_above(folder)
     for start in starts:
-        base = posixpath.join(start, inner) if inner else start
-        yield f"{base}.py"
-        yield posixpath.join(base, "__init__.py")
+        for inside in ("", SOURCES) if not level else ("",):
+            base = posixpath.join(start, inside, inner) if inner else start
+            yield f"{base}.py"
+            yield posixpath.join(base, "__init__.py")

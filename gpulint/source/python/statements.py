@@ -196,10 +196,13 @@ def _settle_held(held: list[tuple[dict[Any, Value], dict[Any, Value]]]) -> None:
 def _run_for(program: Evaluator, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
     iterated = program.evaluate(node.iter, scope)
     if isinstance(iterated, Items) and not iterated.open_ended and 0 < len(iterated.items) <= LOOPED_MAX:
+        before = len(program.calls)
         taken = points.decide_item(program, node, iterated, scope)
         for item in iterated.items if taken is None else (iterated.items[taken],):
             expressions.bind(program, node.target, item, scope)
             _run_once(program, node.body, scope)
+        if taken is None and len(program.calls) == before:  # its rounds only put values together
+            points.withdraw_item(program, node, scope)
     else:
         expressions.bind(program, node.target, operations.NOT_COMPUTED, scope)
         _run_once(program, node.body, scope)

@@ -87,6 +87,7 @@ def parse(document: Document) -> Syntax | None:
         excess.note("a Python file is nested too deep to be parsed", document.path)
         return None
     if tree is None:
+        excess.note("a Python file that does not parse as Python 3", document.path)
         return None
     lines = (0, *(match.end() for match in _BREAK.finditer(text)))
     return Syntax(document, tree, text, lines, segments)
@@ -129,6 +130,8 @@ def _read_text(document: Document) -> tuple[str, tuple[Segment, ...]]:
 def _list_cells(document: Document) -> Iterator[tuple[Path, str]]:
     """Yield the source lines of the code cells of a notebook, without commands for the notebook itself."""
     cells = document.get(("cells",))
+    if isinstance(cells, list):
+        excess.is_over(len(cells), CELLS_MAX, "a notebook has more than {} cells", document.path)
     for number, cell in enumerate(cells[:CELLS_MAX] if isinstance(cells, list) else ()):
         source = cell.get("source") if isinstance(cell, dict) and cell.get("cell_type") == "code" else None
         base: Path = ("cells", number, "source")
