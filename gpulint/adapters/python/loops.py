@@ -143,7 +143,7 @@ def _read_formats(
         return {**computed, **weights, **({"training_dtype": dtype} if dtype is not None else {})}
     if known.get("sharding", Field(None)).value == "deepspeed" or "lora_rank" in _list_adapted(known):
         return computed
-    return {**computed, "parameter_dtype": dtype or AS_LOADED}
+    return {**computed, "parameter_dtype": dtype or known.get("parameter_dtype", AS_LOADED)}
 
 
 def _list_adapted(known: Mapping[str, Field]) -> Iterable[str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gpulint.adapters.python.words import Reader, is_on, last_name, read_number
 from gpulint.catalog.architecture import stated
 from gpulint.catalog.architecture.stated import Network
-from gpulint.source.python.values import Items, Mapping, Member, Object, Value
+from gpulint.source.python.values import Constant, Items, Mapping, Member, Object, Value
 from gpulint.workload import Field
 
 MODULE = re.compile(r"(?:^|\.)(?:Module|LightningModule)$")
@@ -27,6 +27,9 @@ SIZES = {
 """Layers of PyTorch with the names of their sizes: pytorch/pytorch torch/nn/modules."""
 HEADS = re.compile(r"(?:n|num)?_?(?:attention_)?heads?|nhead", re.IGNORECASE)
 HEAD_WIDTH = 64
+UNCAST = Field("float32", source="default of PyTorch's layers")
+CASTS = frozenset({"half", "bfloat16", "double", "type", "set_default_dtype", "convert_to_float8_training"})
+FORMATS = frozenset({"float16", "bfloat16", "half"})
 DEEP_MAX = 12
 DIFFERENCE_MAX = 0.02
 COUNTED = "the layers are counted in the program's own classes"
@@ -64,7 +67,22 @@ def read(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
     network = _build(layers, _find_heads(parts), any(isinstance(one.attributes.get("weight"), Member) for one in parts))
     if network is None:
         return {}
-    return {"network": Field(network.render(), reader.origins(None, root.place), assumption=COUNTED)}
+    fields = {"network": Field(network.render(), reader.origins(None, root.place), assumption=COUNTED)}
+    return fields if any(_may_cast(call) for call in calls) else {**fields, "parameter_dtype": UNCAST}
+
+
+def _may_cast(call: Object) -> bool:
+    """Return whether a call may change the number format of a network's weights."""
+    if last_name(call) != "to":
+        return last_name(call) in CASTS
+    given = [value for value in (*call.arguments, call.get("dtype")) if value is not None]
+    return not all(_is_device(value) for value in given)
+
+
+def _is_device(value: Value) -> bool:
+    if isinstance(value, Constant):
+        return value.value not in FORMATS
+    return isinstance(value, Object) and value.name == "torch.device"
 
 
 def _count(root: Object, seen: set[int]) -> list[Layer]:

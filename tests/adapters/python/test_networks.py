@@ -131,3 +131,17 @@ class Whole(nn.Module):
 model = Whole()
 """
     assert count(program) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "dtype"),
+    [
+        ("", "float32"),
+        ("model = model.to('cuda')", "float32"),
+        ("model.to(torch.device('cuda', 0))", "float32"),
+        ("model = model.to(torch.bfloat16)", None),
+        ("model.half()", None),
+    ],
+)
+def test_weights_are_in_32_bits_unless_the_program_casts_them(last: str, dtype: str | None) -> None:
+    assert read_role(LLAMA + last).value("parameter_dtype") == dtype
