@@ -164,8 +164,8 @@ def _is_checkpoint(row: Row, role: RoleSummary | None, facts: EvaluatedRole | No
         return False
     if "parameters" in row:
         parameters = _fact(facts, "parameters")
-        return parameters is not None and abs(parameters / row["parameters"] - 1) < 0.03
-    return role.architecture.partition(" ")[0] == row["checkpoint"].removesuffix("-GGUF")
+        return parameters is not None and bool(abs(parameters / row["parameters"] - 1) < 0.03)
+    return role.architecture.partition(" ")[0] == str(row["checkpoint"]).removesuffix("-GGUF")
 
 
 def _find_method(facts: EvaluatedRole | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint.adapters.python import deepspeed_settings, frameworks, models
+from gpulint.adapters.python import deepspeed_settings, frameworks, models, networks
 from gpulint.adapters.python.words import Reader, is_on, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
@@ -64,6 +64,8 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
         fields |= frameworks.read_built(built, reader)
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
+    if model is None and built is None and not core:
+        fields |= networks.read(calls, reader)
     if (config := models.find_adapters(calls)) is not None:
         fields |= models.read_adapters(config, reader)
     fields["activation_checkpointing"] = Field("none", source="the program calls nothing that recomputes activations")
@@ -141,7 +143,7 @@ def _read_formats(
         return {**computed, **weights, **({"training_dtype": dtype} if dtype is not None else {})}
     if known.get("sharding", Field(None)).value == "deepspeed" or "lora_rank" in _list_adapted(known):
         return computed
-    return {**computed, "parameter_dtype": dtype or AS_LOADED}
+    return {**computed, "parameter_dtype": dtype or known.get("parameter_dtype", AS_LOADED)}
 
 
 def _list_adapted(known: Mapping[str, Field]) -> Iterable[str]:

@@ -270,6 +270,8 @@ def _read_function(program: Evaluator, node: ast.Lambda, scope: Scope) -> Value:
 
 def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Value:
     inner, source = _open_comprehension(program, node, scope)
+    if times := _count_range(program, node, scope):
+        return Items([program.evaluate(node.elt, inner)], program.place(node, scope), open_ended=True, times=times)
     if source is None or len(node.generators) > 1 or node.generators[0].ifs:
         program.evaluate(node.elt, inner)
         return Items([], program.place(node, scope), open_ended=True)
@@ -279,6 +281,18 @@ def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | a
         found.items.append(program.evaluate(node.elt, inner))
     found.open_ended = found.open_ended or len(source.items) > COMPREHENSION_MAX
     return found
+
+
+def _count_range(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> int:
+    """Return how often a comprehension over `range(n)` makes its item; 0 if that is not known."""
+    generator = node.generators[0]
+    call = generator.iter
+    if len(node.generators) > 1 or generator.ifs or not isinstance(call, ast.Call) or len(call.args) != 1:
+        return 0
+    end = program.evaluate(call.args[0], scope)
+    is_range = isinstance(call.func, ast.Name) and call.func.id == "range"
+    number = end.value if isinstance(end, Constant) and not isinstance(end.value, bool) else None
+    return max(0, number) if is_range and isinstance(number, int) else 0
 
 
 def _read_dict_comprehension(program: Evaluator, node: ast.DictComp, scope: Scope) -> Value:
