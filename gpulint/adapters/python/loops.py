@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint.adapters.python import deepspeed_settings, models
+from gpulint.adapters.python import deepspeed_settings, models, networks
 from gpulint.adapters.python.words import Reader, is_on, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
-from gpulint.workload import Field
+from gpulint.workload import Field, Unknown
 
 OPTIMIZERS = {
     **dict.fromkeys(("AdamW", "Adam", "NAdam", "FusedAdam"), "adamw"),
@@ -55,8 +55,11 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     model = next(models.find_loaded(calls), None)
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
+    else:
+        fields |= networks.read(calls, reader)
     config = models.find_adapters(calls)
-    fields |= models.read_adapters(config, reader) if config is not None else NO_ADAPTERS
+    adapted = models.read_adapters(config, reader) if config is not None else {}
+    fields |= adapted or {**NO_ADAPTERS, **read_frozen(calls, reader)}
     fields["activation_checkpointing"] = Field("none", source="the program calls nothing that recomputes activations")
     for call in calls:
         fields |= _read_part(call, fields, reader)
@@ -104,6 +107,16 @@ def _read_deepspeed(call: Object, reader: Reader) -> dict[str, Field]:
             "sharding": Field("deepspeed", reader.origins(config, call.place)),
         }
     return {**engine, **deepspeed_settings.read(config, reader)}
+
+
+def read_frozen(calls: Iterable[Object], reader: Reader) -> dict[str, Field]:
+    """Return that it is open how many weights are trained, where a program freezes some of them."""
+    for call in calls:
+        given = call.arguments[0] if call.arguments else call.get("requires_grad")
+        if last_name(call) == "requires_grad_" and isinstance(given, Constant) and given.value is False:
+            frozen = Unknown("the program freezes some of the weights", "own program")
+            return {"trainable_parameters": Field(frozen, reader.origins(given, call.place))}
+    return {}
 
 
 def _read_formats(

@@ -47,6 +47,8 @@ BUILTINS = frozenset(
 )
 FORMAT = re.compile(r"[<>^]?[+,]?0?\d{0,2}(?:\.\d)?[dfsge%]?")
 COMPREHENSION_MAX = 64
+GRADIENT = "requires_grad"
+"""The attribute of a weight that freezes it; PyTorch has a method with the same effect, under which it is kept."""
 
 
 def evaluate(program: Evaluator, node: ast.expr, scope: Scope) -> Value:
@@ -246,8 +248,11 @@ def spread(value: Value, keywords: dict[str, Value]) -> str:
     if isinstance(value, Object) and value.cls is None and value.name.rpartition(".")[2] in ("vars", "asdict"):
         value = value.arguments[0] if value.arguments else value
     if isinstance(value, Object):
-        keywords.update({**value.keywords, **value.attributes})
-        return value.open_ended
+        stated = {**value.keywords, **value.attributes}
+        keywords.update(stated)
+        return value.open_ended or (
+            "" if stated or value.cls is not None else "further arguments are computed at run time"
+        )
     if not isinstance(value, Mapping):
         return value.reason if isinstance(value, Open) else "further arguments are computed at run time"
     keywords.update({str(key): entry for key, entry in value.entries.items()})
@@ -269,8 +274,10 @@ def _read_function(program: Evaluator, node: ast.Lambda, scope: Scope) -> Value:
 
 def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Value:
     inner, source = _open_comprehension(program, node, scope)
-    if source is None or len(node.generators) > 1 or node.generators[0].ifs:
-        program.evaluate(node.elt, inner)
+    if source is None or source.rounds or len(node.generators) > 1 or node.generators[0].ifs:
+        item = program.evaluate(node.elt, inner)
+        if source is not None and source.rounds and len(node.generators) == 1 and not node.generators[0].ifs:
+            return Items([item] * source.rounds, program.place(node, scope))
         return Items([], program.place(node, scope), open_ended=True)
     found = Items([], program.place(node, scope), source.open_ended)
     for item in source.items[:COMPREHENSION_MAX]:
@@ -314,6 +321,8 @@ def bind(program: Evaluator, target: ast.expr, value: Value, scope: Scope) -> No
             inner = value.items[at] if known and isinstance(value, Items) else _take_part(value, at)
             bind(program, element.value if isinstance(element, ast.Starred) else element, inner, scope)
     elif isinstance(target, ast.Attribute):
+        if target.attr == GRADIENT:
+            program.record(Object(f"{GRADIENT}_", program.place(target, scope), [value]))
         _set_attribute(program.evaluate(target.value, scope), target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner_value = program.evaluate(target.value, scope)

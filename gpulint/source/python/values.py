@@ -93,11 +93,15 @@ class Choice:
 
 @dataclass(eq=False, slots=True)
 class Items:
-    """A list, tuple or set; `open_ended` if it may hold more."""
+    """A list, tuple or set; `open_ended` if it may hold more.
+
+    `rounds` is the number of items of a range, which are not listed.
+    """
 
     items: list[Value]
     place: object = None
     open_ended: bool = False
+    rounds: int = 0
 
     def extend(self, more: Value) -> None:
         """Add the items of another list; too many, or those of a value that is none, leave the list open."""
