@@ -17,7 +17,7 @@ __all__ = ["Evaluated", "Given", "evaluate"]
 class Evaluated(NamedTuple):
     """A program: its modules by path, and in order the calls of what other packages define.
 
-    `points` are the places where somebody else decides how it goes on.
+    `points` are the places where somebody else decides how it goes on, and `count_steps` says what it cost to evaluate.
     `enter_rest` also enters the functions and classes that nothing calls, and adds their calls.
     """
 
@@ -25,6 +25,7 @@ class Evaluated(NamedTuple):
     calls: Sequence[Object]
     enter_rest: Callable[[], None]
     points: Mapping[tuple[object, ...], Point] = {}
+    count_steps: Callable[[], int] = lambda: 0
 
 
 def evaluate(
@@ -49,4 +50,4 @@ def evaluate(
 
     program = Program(find, words, environment, open_environment, known, ways)
     program.start(path, module)
-    return Evaluated(program.modules, program.calls, program.enter_rest, program.points)
+    return Evaluated(program.modules, program.calls, program.enter_rest, program.points, program.count_steps)

@@ -173,6 +173,10 @@ class Program:
         if self._steps > STEPS_MAX:
             raise _LimitError
 
+    def count_steps(self) -> int:
+        """Return the work that was done so far."""
+        return self._steps
+
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         """Return the value of an expression."""
         self.spend()
