@@ -39,6 +39,10 @@ ENGINE = "pytorch"
 NO_ADAPTERS: Mapping[str, Field] = {
     name: Field(None, source="the program configures no adapters") for name in ("lora_rank", "lora_targets")
 }
+UNDIVIDED: Mapping[str, Field] = {
+    name: Field(1, source="the program divides no layers over ranks")
+    for name in ("tensor_parallel", "pipeline_parallel")
+}
 AS_LOADED = Field("as-loaded", source="the program states no number format where it loads the model")
 HALVES = frozenset({"bfloat16", "float16"})
 CASTS = {"half": "float16", "float16": "float16", "bfloat16": "bfloat16"}
@@ -63,6 +67,8 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     fields["activation_checkpointing"] = Field("none", source="the program calls nothing that recomputes activations")
     for call in calls:
         fields |= _read_part(call, fields, reader)
+    if not any(last_name(call) == "PipelineModule" for call in calls):
+        fields |= UNDIVIDED
     fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
     return Reading(fields, place)
 

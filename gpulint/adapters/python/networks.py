@@ -9,11 +9,11 @@ import functools
 import json
 from collections.abc import Iterable, Sequence
 
-from gpulint.adapters.python.words import Reader, last_name, root, to_plain
+from gpulint.adapters.python.words import OWN, Reader, last_name, root, to_plain
 from gpulint.catalog import tables
 from gpulint.catalog.architecture import layers
 from gpulint.source.python.values import Constant, Items, Mapping, Member, Object, Value
-from gpulint.workload import Field
+from gpulint.workload import Field, Unknown
 
 MODULE = "Module"
 OPTIMIZED = frozenset({"parameters", "named_parameters"})
@@ -30,9 +30,12 @@ def read(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
         if text is not None and config is not None:
             return {"network": Field(text, reader.origins(None, config.place))}
     model = _find_model(calls)
-    counted = count(model) if model is not None else None
-    if model is None or model.cls is None or not counted:
+    if model is None or model.cls is None:
         return {}
+    counted = count(model)
+    if not counted:
+        reason = f"the network {model.cls.name} has a layer whose size the text of the program does not state"
+        return {"checkpoint": Field(Unknown(reason, OWN), reader.origins(None, model.place))}
     return {
         "network": Field(
             json.dumps({"name": model.cls.name, "parameters": counted}), reader.origins(None, model.place)

@@ -126,3 +126,25 @@ def test_a_cast_decides_the_format_of_the_weights(tmp_path: Path, cast: str, is_
     model = f'model = AutoModelForCausalLM.from_pretrained("gpt2")\n{cast}\n'
     role = check(tmp_path, write(HEAD, model, STEP))
     assert ("number format" in {one.name for one in role.open}) is is_open
+
+
+def test_deepspeed_shards_the_states_by_its_dict(tmp_path: Path) -> None:
+    """ZeRO-3 of 8.03e9 parameters: 16 bytes each over 8 GPUs are 15 GiB.
+
+    The longest samples, 32,768 tokens, add about 40 GiB of logits and their gradients and 8 GiB of kept layer inputs.
+    """
+    program = """
+    import deepspeed
+    model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.1-8B", torch_dtype=torch.bfloat16)
+    model.gradient_checkpointing_enable()
+    config = {"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3},
+              "optimizer": {"type": "AdamW", "params": {"lr": 1e-5}}}
+    engine, optimizer, _, _ = deepspeed.initialize(model=model, config=config)
+    for batch in loader:
+        loss = engine(**batch).loss
+        engine.backward(loss)
+        engine.step()
+    """
+    role = check(tmp_path, write(HEAD, program), gpus=8)
+    assert role.engine == "deepspeed"
+    assert role.verdict == "likely fits in every case"

@@ -126,5 +126,15 @@ def test_a_program_that_freezes_weights_leaves_open_what_it_trains() -> None:
     assert read_role(NANO).value("trainable_parameters") is None
 
 
+def test_a_layer_of_open_size_is_named() -> None:
+    program = (
+        "class Net(nn.Module):\n    def __init__(self, size):\n        super().__init__()\n"
+        "        self.body = nn.Linear(size, 128)\nmodel = Net(load().shape[1])\n"
+    )
+    stated = read_role(program).value("checkpoint")
+    assert isinstance(stated, Unknown)
+    assert "Net has a layer whose size" in stated.reason
+
+
 def test_a_counted_network_names_its_class() -> None:
     assert json.loads(read_role(NANO).text("network"))["name"] == "GPT"
