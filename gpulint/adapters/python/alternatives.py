@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gpulint.adapters.python.words import OWN
 from gpulint.engines import Reading
+from gpulint.facts.decisions import NETWORKS
 from gpulint.facts.glossary import glossary
 from gpulint.source.python import Evaluated
 from gpulint.source.python.points import OF_LOOP
@@ -107,6 +108,9 @@ def _compare(readings: Sequence[Reading], found: Reading) -> frozenset[str]:
 
 
 def _is_known(name: str, readings: Iterable[Reading]) -> bool:
+    """Return whether all readings say what a field is; each has to name a network where one of them does."""
+    if name in NETWORKS:
+        return all(any(isinstance(_find(reading, one), str) for one in NETWORKS) for reading in readings)
     return not any(isinstance(_find(reading, name), Unknown) for reading in readings)
 
 

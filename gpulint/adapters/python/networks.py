@@ -5,14 +5,16 @@ The field is a text that `facts.checkpoints` understands: a config.json, or a co
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
+import sys
 from collections.abc import Iterable, Sequence
 
 from gpulint.adapters.python.words import OWN, Reader, last_name, root, to_plain
 from gpulint.catalog import tables
 from gpulint.catalog.architecture import layers
-from gpulint.source.python.values import Constant, Items, Mapping, Member, Object, Value
+from gpulint.source.python.values import Choice, Class, Constant, Items, Mapping, Member, Object, Open, Value
 from gpulint.workload import Field, Unknown
 
 MODULE = "Module"
@@ -148,8 +150,26 @@ def _count(value: Value, left: list[int], depth: int) -> int | None:
     if not isinstance(value, Object):
         return 0
     if value.cls is not None:
-        return _sum(value.attributes.values(), left, depth) if is_module(value) else 0
+        return _count_module(value, left, depth) if is_module(value) else 0
     return _count_layer(value, left, depth)
+
+
+def _count_module(module: Object, left: list[int], depth: int) -> int | None:
+    """Return the parameters of a network; None if it calls a part of itself of which nothing is known."""
+    called = _list_called(module.cls) if module.cls is not None else frozenset()
+    if any(isinstance(module.attributes.get(name), Open | Choice | Member) for name in called):
+        return None
+    return _sum(module.attributes.values(), left, depth)
+
+
+def _list_called(made: Class) -> frozenset[str]:
+    """Return the attributes that a class calls as functions: `self.encoder(x)`."""
+    functions = (node.func for one in made.lineage() for node in ast.walk(one.node) if isinstance(node, ast.Call))
+    return frozenset(
+        function.attr
+        for function in functions
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
+    )
 
 
 def _sum(values: Iterable[Value], left: list[int], depth: int) -> int | None:
@@ -166,7 +186,7 @@ def _count_layer(layer: Object, left: list[int], depth: int) -> int | None:
     """Return the parameters of what another package makes: a layer, a list of layers, a tensor that is trained."""
     name = last_name(layer)
     if not layer.name.startswith("torch."):
-        return None if root(layer) in FOREIGN else 0
+        return 0 if root(layer) in sys.stdlib_module_names else None
     if not layer.name.startswith("torch.nn."):
         return 0
     if name in ("ModuleList", "Sequential", "ModuleDict"):
@@ -182,10 +202,6 @@ def _count_layer(layer: Object, left: list[int], depth: int) -> int | None:
     if found is None or shared not in ([], ["weight"]):
         return found
     return 0 if shared and name in ("Linear", "Embedding") else found
-
-
-FOREIGN = frozenset({"transformers", "timm", "torchvision", "diffusers", "peft", "sentence_transformers", "torchaudio"})
-"""Packages whose networks are not counted layer by layer."""
 
 
 def _plain(value: Value) -> object:

@@ -152,6 +152,24 @@ quantization = None
     assert any("out/last" in text or "last" in text for text in role.assumptions)
 
 
+def test_a_network_that_is_counted_one_way_only_is_not_taken(tmp_path: Path) -> None:
+    program = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = load() if os.environ["LARGE"] else torch.nn.Linear(8, 8)
+    def forward(self, x):
+        return self.encoder(x)
+
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in data:
+    model(batch).backward()
+"""
+    role = check_role(tmp_path, program)
+    assert role.verdict == "not evaluated"
+
+
 def test_a_condition_that_changes_nothing_of_the_run_is_no_decision(tmp_path: Path) -> None:
     program = """
 name, quantization = "meta-llama/Llama-3.1-8B", None

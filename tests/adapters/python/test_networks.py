@@ -114,6 +114,11 @@ def test_parameters_are_counted_to_the_unit(model: str, parameters: int) -> None
         "        self.body = nn.Linear(size(), 128)\nmodel = Net()\n",
         "import timm\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.body = timm.create_model('vit')\nmodel = Net()\n",
+        "from elsewhere import Encoder\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.encoder = Encoder(12)\n        self.head = nn.Linear(768, 2)\nmodel = Net()\n",
+        "class Net(nn.Module):\n    def __init__(self, encoder):\n        super().__init__()\n"
+        "        self.encoder = encoder\n        self.head = nn.Linear(768, 2)\n"
+        "    def forward(self, x):\n        return self.head(self.encoder(x))\nmodel = Net(load())\n",
     ],
 )
 def test_a_network_with_an_open_part_is_not_counted(model: str) -> None:
