@@ -4,15 +4,19 @@ repository.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from posixpath import dirname, join, normpath
 
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import Resolution, stated
+from gpulint.catalog.architecture.model import Architecture
 from gpulint.source.repository import Repository
 from gpulint.workload import Role
 
+COUNTED = "the layers of the program"
+BUILT = "the configuration in the program"
 PARTS_MAX = 12
 """Parts of a path on a machine beyond which no folder of the repository is looked for."""
 
@@ -41,8 +45,25 @@ def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, st
 
 def find_stated(role: Role) -> Resolution | None:
     """Return the network that the settings of a role state; None if they state none."""
-    network = stated.parse(role.text("network"))
+    text = role.text("network")
+    if text.startswith("{"):
+        return _find_built(text)
+    network = stated.parse(text)
     return None if network is None else Resolution(stated.build(network), stated.SOURCE)
+
+
+def _find_built(text: str) -> Resolution | None:
+    """Return the network that a program builds: of a configuration of Transformers, or of counted layers."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    counted = data.get("parameters")
+    if isinstance(counted, int):
+        name = f"{data.get('name')} ({counted:,} parameters)"
+        return Resolution(Architecture(name, "", counted, named_parameters=counted), COUNTED)
+    shape = architecture.read_config(f"{data.get('model_type')} configuration", text)
+    return Resolution(shape, BUILT) if shape is not None else None
 
 
 def _resolve_mounted(reference: str, repository: Repository) -> Resolution | None:

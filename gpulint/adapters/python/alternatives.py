@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gpulint.adapters.python.words import OWN
 from gpulint.engines import Reading
+from gpulint.facts.decisions import NETWORKS
 from gpulint.facts.glossary import glossary
 from gpulint.source.python import Evaluated
 from gpulint.source.python.points import OF_LOOP
@@ -20,6 +21,8 @@ from gpulint.workload import Decision, Field, Member, Origin, Unknown, Value
 
 POINTS_MAX, READINGS_MAX = 64, 32
 """Points that are tried, and how often a program is read to find those that matter."""
+STEPS_MAX = 600_000
+"""Steps that all readings of one program may take, about."""
 DECIDED_MAX, MEMBERS_MAX = 4, 8
 """Points that matter, and members of a decision."""
 LABELLED_MAX = 2
@@ -62,7 +65,8 @@ def _list_known(group: _Group) -> frozenset[str]:
 
 def find_points(found: Reading, evaluated: Evaluated, read: Read) -> tuple[Point, ...]:
     """Return the points on which it depends what a program computes, found by halves."""
-    left = [READINGS_MAX]
+    budget = STEPS_MAX // max(1, evaluated.count_steps())
+    left = [min(READINGS_MAX, budget)]
 
     def differs(points: Sequence[Point], at: int) -> bool:
         left[0] -= 1
@@ -75,7 +79,9 @@ def find_points(found: Reading, evaluated: Evaluated, read: Read) -> tuple[Point
         half = len(points) // 2
         return list(points) if half == 0 else [*search(points[:half]), *search(points[half:])]
 
-    return tuple(search(list(evaluated.points.values())[:POINTS_MAX])[:DECIDED_MAX])
+    found_points = search(list(evaluated.points.values())[:POINTS_MAX])[:DECIDED_MAX]
+    ways = itertools.accumulate(len(point.members) for point in found_points)
+    return tuple(point for point, number in zip(found_points, ways, strict=True) if number <= budget)
 
 
 def _read_group(points: tuple[Point, ...], found: Reading, read: Read) -> _Group | None:
@@ -102,6 +108,9 @@ def _compare(readings: Sequence[Reading], found: Reading) -> frozenset[str]:
 
 
 def _is_known(name: str, readings: Iterable[Reading]) -> bool:
+    """Return whether all readings say what a field is; each has to name a network where one of them does."""
+    if name in NETWORKS:
+        return all(any(isinstance(_find(reading, one), str) for one in NETWORKS) for reading in readings)
     return not any(isinstance(_find(reading, name), Unknown) for reading in readings)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint.adapters.python import deepspeed_settings, frameworks, models, networks
+from gpulint.adapters.python import decoders, deepspeed_settings, frameworks, models, networks
 from gpulint.adapters.python.words import Reader, is_on, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
-from gpulint.workload import Field
+from gpulint.workload import Field, Unknown
 
 OPTIMIZERS = {
     **dict.fromkeys(("AdamW", "Adam", "NAdam", "FusedAdam"), "adamw"),
@@ -40,7 +40,7 @@ NO_ADAPTERS: Mapping[str, Field] = {
     name: Field(None, source="the program configures no adapters") for name in ("lora_rank", "lora_targets")
 }
 UNDIVIDED: Mapping[str, Field] = {
-    name: Field(1, source="the program gives DeepSpeed a whole model of Transformers")
+    name: Field(1, source="the program divides no layers over ranks")
     for name in ("tensor_parallel", "pipeline_parallel")
 }
 AS_LOADED = Field("as-loaded", source="the program states no number format where it loads the model")
@@ -65,12 +65,16 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
     if model is None and built is None and not core:
-        fields |= networks.read(calls, reader)
-    if (config := models.find_adapters(calls)) is not None:
-        fields |= models.read_adapters(config, reader)
+        fields |= decoders.read(calls, reader) or networks.read(calls, reader)
+    config = models.find_adapters(calls)
+    if config is not None or "lora_rank" not in fields or fields["lora_rank"].value is None:
+        adapted = models.read_adapters(config, reader) if config is not None else {}
+        fields |= adapted or {**NO_ADAPTERS, **read_frozen(calls, reader)}
     fields["activation_checkpointing"] = Field("none", source="the program calls nothing that recomputes activations")
     for call in calls:
         fields |= _read_part(call, fields, reader)
+    if not core and not any(last_name(call) == "PipelineModule" for call in calls):
+        fields |= UNDIVIDED
     fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
     return Reading(fields, place, "the program trains in a loop of its own" if core else "")
 
@@ -126,6 +130,16 @@ def _read_deepspeed(call: Object, reader: Reader) -> dict[str, Field]:
             "sharding": Field("deepspeed", reader.origins(config, call.place)),
         }
     return {**engine, **deepspeed_settings.read(config, reader)}
+
+
+def read_frozen(calls: Iterable[Object], reader: Reader) -> dict[str, Field]:
+    """Return that it is open how many weights are trained, where a program freezes some of them."""
+    for call in calls:
+        given = call.arguments[0] if call.arguments else call.get("requires_grad")
+        if last_name(call) == "requires_grad_" and isinstance(given, Constant) and given.value is False:
+            frozen = Unknown("the program freezes some of the weights", "own program")
+            return {"trainable_parameters": Field(frozen, reader.origins(given, call.place))}
+    return {}
 
 
 def _read_formats(

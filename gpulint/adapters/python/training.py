@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.python import deepspeed_settings, frameworks, loops, models
+from gpulint.adapters.python import deepspeed_settings, frameworks, loops, models, networks
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, root
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading, trainers
@@ -184,13 +184,17 @@ def _read_own(
     """Return what other calls of the program decide: adapters, quantisation, recomputation, DeepSpeed."""
     own: dict[str, Field | None] = {}
     config = models.find_adapters(calls)
-    if config is not None:
+    if config is None:
+        own |= loops.read_frozen(calls, reader)
+    else:
         own |= models.read_adapters(config, reader)
         shortcut = config.get("use_gradient_checkpointing")
         if shortcut is not None and (is_on(shortcut)):
             own["activation_checkpointing"] = make_field(reader, shortcut, config.place, "full")
     if model is not None:
         own |= models.read_quantization(model, reader)
+    else:
+        own |= networks.read(calls, reader)
     for call in calls:
         if loops.CHECKPOINTING.search(call.name):
             own["activation_checkpointing"] = Field("full", reader.origins(None, call.place))

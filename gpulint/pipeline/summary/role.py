@@ -142,7 +142,7 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return f"? ({stated.reason})"
     if resolved is None:
         return "?"
-    if stated is None and resolved.architecture is not None:
+    if resolved.architecture is not None and not role.text("checkpoint"):
         return resolved.architecture.id
     known = resolved.architecture is not None and (resolved.architecture.is_known or resolved.how == "name")
     return role.text("checkpoint") if known else f"{role.text('checkpoint')} (not in the catalog)"

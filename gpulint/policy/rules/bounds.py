@@ -138,7 +138,13 @@ def _bound_by_samples(facts: Facts, name: str) -> Bounds | None:
 def _assume_shape(facts: Facts) -> Facts | None:
     """Return the facts of a training run whose network has the typical shape of its size; None if more, or less, is known."""
     shape = facts.resolved.architecture if facts.resolved else None
-    if not engines.is_training(facts.role) or shape is None or shape.named_parameters is None or shape.is_known:
+    if (
+        not engines.is_training(facts.role)
+        or shape is None
+        or shape.named_parameters is None
+        or shape.is_known
+        or shape.parameters
+    ):
         return None
     from gpulint.catalog.architecture import typical
 

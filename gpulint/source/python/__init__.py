@@ -18,7 +18,8 @@ class Evaluated(NamedTuple):
     """A program: its modules by path, and in order the calls of what other packages define.
 
     `returned` are the last results of its functions by their nodes. `points` are the places where somebody else decides
-    how it goes on. `enter_rest` also enters the functions and classes that nothing calls, and adds their calls.
+    how it goes on, and `count_steps` says what it cost to evaluate. `enter_rest` also enters the functions and classes that
+    nothing calls, and adds their calls.
     """
 
     modules: Mapping[str, Scope]
@@ -26,6 +27,7 @@ class Evaluated(NamedTuple):
     returned: Mapping[int, Value]
     enter_rest: Callable[[], None]
     points: Mapping[tuple[object, ...], Point] = {}
+    count_steps: Callable[[], int] = lambda: 0
 
 
 def evaluate(
@@ -50,4 +52,6 @@ def evaluate(
 
     program = Program(find, words, environment, open_environment, known, ways)
     program.start(path, module)
-    return Evaluated(program.modules, program.calls, program.returned, program.enter_rest, program.points)
+    return Evaluated(
+        program.modules, program.calls, program.returned, program.enter_rest, program.points, program.count_steps
+    )

@@ -48,6 +48,8 @@ BUILTINS = frozenset(
 )
 FORMAT = re.compile(r"[<>^]?[+,]?0?\d{0,2}(?:\.\d)?[dfsge%]?")
 COMPREHENSION_MAX = 64
+GRADIENT = "requires_grad"
+"""The attribute of a weight that freezes it; PyTorch has a method with the same effect, under which it is kept."""
 
 
 def evaluate(program: Evaluator, node: ast.expr, scope: Scope) -> Value:
@@ -247,8 +249,11 @@ def spread(value: Value, keywords: dict[str, Value]) -> str:
     if isinstance(value, Object) and value.cls is None and value.name.rpartition(".")[2] in ("vars", "asdict"):
         value = value.arguments[0] if value.arguments else value
     if isinstance(value, Object):
-        keywords.update({**value.keywords, **value.attributes})
-        return value.open_ended
+        stated = {**value.keywords, **value.attributes}
+        keywords.update(stated)
+        return value.open_ended or (
+            "" if stated or value.cls is not None else "further arguments are computed at run time"
+        )
     if not isinstance(value, Mapping):
         return value.reason if isinstance(value, Open) else "further arguments are computed at run time"
     keywords.update({str(key): entry for key, entry in value.entries.items()})
@@ -270,10 +275,10 @@ def _read_function(program: Evaluator, node: ast.Lambda, scope: Scope) -> Value:
 
 def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Value:
     inner, source = _open_comprehension(program, node, scope)
-    if times := _count_range(program, node, scope):
-        return Items([program.evaluate(node.elt, inner)], program.place(node, scope), open_ended=True, times=times)
-    if source is None or len(node.generators) > 1 or node.generators[0].ifs:
-        program.evaluate(node.elt, inner)
+    if source is None or source.rounds or len(node.generators) > 1 or node.generators[0].ifs:
+        item = program.evaluate(node.elt, inner)
+        if source is not None and source.rounds and len(node.generators) == 1 and not node.generators[0].ifs:
+            return Items([item] * source.rounds, program.place(node, scope))
         return Items([], program.place(node, scope), open_ended=True)
     found = Items([], program.place(node, scope), source.open_ended)
     for item in source.items[:COMPREHENSION_MAX]:
@@ -281,18 +286,6 @@ def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | a
         found.items.append(program.evaluate(node.elt, inner))
     found.open_ended = found.open_ended or len(source.items) > COMPREHENSION_MAX
     return found
-
-
-def _count_range(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> int:
-    """Return how often a comprehension over `range(n)` makes its item; 0 if that is not known."""
-    generator = node.generators[0]
-    call = generator.iter
-    if len(node.generators) > 1 or generator.ifs or not isinstance(call, ast.Call) or len(call.args) != 1:
-        return 0
-    end = program.evaluate(call.args[0], scope)
-    is_range = isinstance(call.func, ast.Name) and call.func.id == "range"
-    number = end.value if isinstance(end, Constant) and not isinstance(end.value, bool) else None
-    return max(0, number) if is_range and isinstance(number, int) else 0
 
 
 def _read_dict_comprehension(program: Evaluator, node: ast.DictComp, scope: Scope) -> Value:
@@ -329,6 +322,8 @@ def bind(program: Evaluator, target: ast.expr, value: Value, scope: Scope) -> No
             inner = value.items[at] if known and isinstance(value, Items) else _take_part(value, at)
             bind(program, element.value if isinstance(element, ast.Starred) else element, inner, scope)
     elif isinstance(target, ast.Attribute):
+        if target.attr == GRADIENT:
+            program.record(Object(f"{GRADIENT}_", program.place(target, scope), [value]))
         _set_attribute(program.evaluate(target.value, scope), target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner_value = program.evaluate(target.value, scope)

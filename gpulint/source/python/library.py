@@ -263,6 +263,14 @@ def _make_items(program: Evaluator, arguments: list[Value], keywords: dict[str, 
     return Items([], place, open_ended=True)
 
 
+def _make_range(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    """Return a range, whose items are not listed: loops over it are read once."""
+    ends = [one.value for one in arguments if isinstance(one, Constant) and isinstance(one.value, int)]
+    is_known = len(ends) == len(arguments) and 0 < len(ends) <= 3 and (len(ends) < 3 or ends[2] != 0)
+    rounds = len(range(*ends)) if is_known else 0
+    return Items([], place, open_ended=True, rounds=rounds if rounds <= ITEMS_MAX else 0)
+
+
 def _open_items(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
     return Items([], place, open_ended=True)
 
@@ -358,7 +366,8 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     **{kind: _convert(kind) for kind in ("int", "float", "str", "bool")},
     "dict": _make_dict,
     **dict.fromkeys(("list", "tuple", "set", "frozenset"), _make_items),
-    **dict.fromkeys(("range", "sorted", "enumerate", "zip", "map", "filter", "reversed"), _open_items),
+    **dict.fromkeys(("sorted", "enumerate", "zip", "map", "filter", "reversed"), _open_items),
+    "range": _make_range,
     "len": _count,
     "min": _compute(min),
     "max": _compute(max),

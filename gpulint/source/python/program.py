@@ -184,6 +184,10 @@ class Program:
         if self._steps > STEPS_MAX:
             raise _LimitError(TOO_LARGE.format(f"{STEPS_MAX:,}"))
 
+    def count_steps(self) -> int:
+        """Return the work that was done so far."""
+        return self._steps
+
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         """Return the value of an expression."""
         self.spend()

@@ -95,13 +95,13 @@ class Choice:
 class Items:
     """A list, tuple or set; `open_ended` if it may hold more.
 
-    `times` says that it holds what a comprehension makes that many times, of which the items are one.
+    `rounds` is the number of items of a range, which are not listed.
     """
 
     items: list[Value]
     place: object = None
     open_ended: bool = False
-    times: int = 0
+    rounds: int = 0
 
     def extend(self, more: Value) -> None:
         """Add the items of another list; too many, or those of a value that is none, leave the list open."""

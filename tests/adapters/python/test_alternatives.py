@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 import gpulint
+from gpulint.adapters.python import alternatives
+from gpulint.engines import Reading
 from gpulint.report.model import OpenDecision, RoleSummary, WorkloadSummary
+from gpulint.source.python import Evaluated
+from gpulint.source.python.values import Point
+from gpulint.workload import Field
 
 JOB = """#!/bin/bash
 #SBATCH --nodes=1
@@ -147,6 +152,24 @@ quantization = None
     assert any("out/last" in text or "last" in text for text in role.assumptions)
 
 
+def test_a_network_that_is_counted_one_way_only_is_not_taken(tmp_path: Path) -> None:
+    program = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = load() if os.environ["LARGE"] else torch.nn.Linear(8, 8)
+    def forward(self, x):
+        return self.encoder(x)
+
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in data:
+    model(batch).backward()
+"""
+    role = check_role(tmp_path, program)
+    assert role.verdict == "not evaluated"
+
+
 def test_a_condition_that_changes_nothing_of_the_run_is_no_decision(tmp_path: Path) -> None:
     program = """
 name, quantization = "meta-llama/Llama-3.1-8B", None
@@ -171,3 +194,19 @@ Trainer(model=model, args=arguments).train()
     decision = find(check_role(tmp_path, program), "$LORA")
     assert decision.quantities == ("lora_rank", "lora_targets")
     assert decision.members == ("lora rank 16", "no lora rank")
+
+
+@pytest.mark.parametrize(("steps", "found"), [(1_000, True), (60_000, True), (700_000, False)])
+def test_a_program_is_read_again_as_often_as_its_work_allows(steps: int, found: bool) -> None:
+    """600,000 steps are ten readings of 60,000, and none of 700,000."""
+    points = [Point((number,), (0, 1)) for number in range(2)]
+    evaluated = Evaluated({}, (), {}, lambda: None, {point.key: point for point in points}, lambda: steps)
+    readings: list[alternatives.Ways] = []
+
+    def read(ways: alternatives.Ways) -> Reading:
+        readings.append(ways)
+        return Reading({"micro_batch_size": Field(2 if ways.get((1,)) else 1)}, None)
+
+    base = Reading({"micro_batch_size": Field(1)}, None)
+    assert alternatives.find_points(base, evaluated, read) == ((points[1],) if found else ())
+    assert len(readings) <= 600_000 // steps

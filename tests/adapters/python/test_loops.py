@@ -185,3 +185,25 @@ def test_the_batch_and_the_length_of_a_data_module_are_those_of_the_run(tmp_path
     """
     role = check(tmp_path, write(HEAD, program))
     assert (fact(role, "micro_batch_size"), fact(role, "sequence_length"), fact(role, "optimizer")) == (6, 384, "sgd")
+
+
+def test_deepspeed_shards_the_states_by_its_dict(tmp_path: Path) -> None:
+    """ZeRO-3 of 8.03e9 parameters: 16 bytes each over 8 GPUs are 15 GiB.
+
+    The longest samples, 32,768 tokens, add about 40 GiB of logits and their gradients and 8 GiB of kept layer inputs.
+    """
+    program = """
+    import deepspeed
+    model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.1-8B", torch_dtype=torch.bfloat16)
+    model.gradient_checkpointing_enable()
+    config = {"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3},
+              "optimizer": {"type": "AdamW", "params": {"lr": 1e-5}}}
+    engine, optimizer, _, _ = deepspeed.initialize(model=model, config=config)
+    for batch in loader:
+        loss = engine(**batch).loss
+        engine.backward(loss)
+        engine.step()
+    """
+    role = check(tmp_path, write(HEAD, program), gpus=8)
+    assert role.engine == "deepspeed"
+    assert role.verdict == "likely fits in every case"

@@ -665,10 +665,13 @@ def test_a_module_belongs_to_the_program_that_imports_it() -> None:
 
 
 def test_a_workload_of_a_program_stands_in_its_own_file() -> None:
-    model = "from transformers import AutoModelForCausalLM\ndef load():\n    return AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B').to('cuda')\n"
-    (workload,) = read(
-        {"app/model.py": model, "app/main.py": "import model\nmodel.load().generate('x')\n"}, "app/main.py"
-    )
+    model = """
+        from transformers import AutoModelForCausalLM
+        def load():
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B").to("cuda")
+    """
+    files = {"app/model.py": model, "app/main.py": "import model\nmodel.load().generate('x')\n"}
+    (workload,) = read(files, "app/main.py")
     assert workload.roles[0].anchor.document.path == "app/main.py"
 
 

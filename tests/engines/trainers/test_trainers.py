@@ -453,8 +453,8 @@ def test_every_trainer_names_itself_as_its_module() -> None:
     for name in TRAINERS:
         source = Path(str(engines.modules()[name].__file__)).read_text(encoding="utf-8")
         said = re.findall(r'trainers\.build_reading\(\s*"([^"]+)"', source)
-        assert said, name
-        assert {engines.module_name(one) for one in said} == {name}
+        assert said or "No command names it" in source, name
+        assert {engines.module_name(one) for one in said} <= {name}
 
 
 KINDS = {
