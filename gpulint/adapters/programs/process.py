@@ -253,8 +253,9 @@ class Reader:
 
     def _read_example(self, path: str) -> tuple[str, str] | None:
         """Return the example of a file of variables that nobody committed, without what a user fills in."""
-        for example in dotenv.list_examples(path) if self.repository is not None else ():
-            if (content := self.repository.read(example)) is None:
+        for example in dotenv.list_examples(path):
+            content = self.repository.read(example) if self.repository is not None else None
+            if content is None:
                 continue
             text = content.decode("utf-8", "replace")
             if shell.is_too_long(text) or "\0" in text:

@@ -39,12 +39,16 @@ HARDWARE_SECTION = re.compile(
 )
 """Sections that describe the machines of a repository."""
 OTHER_SECTION = re.compile(
-    r"\b(?:benchmarks?|results?|performance|compar\w*|support\w*|compatib\w*|requirements?|prerequisites?|minimum|recommend\w*|roadmap"
+    r"\b(?:benchmarks?|results?|performance|compar\w*|support\w*|compatib\w*|roadmap"
     r"|to-?do|trouble\w*|changelog|history|news|faq|tested|limitations?|alternatives?|upgrade\w*|scaling|cost|pricing|options?"
-    r"|related|acknowledg\w*|references?)\b|性能|对比|支持|要求|推荐|结果|基准|요구|성능|требования",
+    r"|related|acknowledg\w*|references?)\b|性能|对比|支持|结果|基准|성능",
     re.IGNORECASE,
 )
 """Sections that compare, limit or measure, and do not tell what a repository runs on."""
+REQUIREMENTS = re.compile(
+    r"\b(?:requirements?|requires|prerequisites?|minimum|recommend\w*)\b|要求|推荐|요구|требования", re.IGNORECASE
+)
+"""Sections that say what a repository needs, and not which machine it runs on."""
 OTHER_HARDWARE = re.compile(
     r"\b(?:tested (?:on|with)|benchmark\w*|measured|validated on|verified on|supports?|supported|unsupported|compared"
     r"|tok(?:ens)?/s|throughput|latency|speed-?up|faster|slower)\b|测试|实测|支持|对比",
@@ -147,7 +151,7 @@ def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
                 yield mention._replace(is_plain=False)
                 continue
             stated = bool(LABEL.match(line)) or (title and ON.search(line) is not None)
-            stated |= HARDWARE_SECTION.search(section) is not None
+            stated |= HARDWARE_SECTION.search(section) is not None and not REQUIREMENTS.search(section)
             stated |= 0 <= column < len(cells) and bool(list(hardware.find_in_sentence(cells[column])))
             yield mention._replace(is_stated=stated and mention.is_plain)
 

@@ -88,6 +88,7 @@ def _quote(line: Line) -> str:
 
 
 def _list_lines(document: Document) -> Iterator[Line]:
+    written: Iterator[tuple[int, str, bool]]
     if document.path.endswith(".py"):
         written = ((at, text, False) for at, text in _list_docstring(document.text[:HEAD_MAX]))
     elif document.format in FORMATS:

@@ -39,7 +39,7 @@ def find(path: str, repository: Repository) -> Iterator[Evidence]:
     folder, top = posixpath.dirname(path), ""
     while folder and repository.exists(folder):
         folder, top = posixpath.dirname(folder) if folder != "/" else "", folder
-    yield from _find_below("." if not path.startswith("/") else top, repository)
+    yield from _find_below("." if not path.startswith("/") else top, repository)  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=4)

@@ -52,7 +52,7 @@ class ExampleRepository:
         return None if content is None else content[:length]
 
     def list_files(self, path: str) -> Sequence[str]:
-        return tuple(sorted(name for name in self.files if name == path or name.startswith(f"{path}/")))
+        return tuple(sorted(name for name in self.files if path == "." or name == path or name.startswith(f"{path}/")))
 
     def exists(self, path: str) -> bool:
         return path in self.files or any(name.startswith(f"{path}/") for name in self.files)

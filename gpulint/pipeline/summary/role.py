@@ -158,9 +158,9 @@ def _describe_accelerator(facts: Facts) -> str:
     if profile := role.text("mig_profile"):
         name = f"{profile} of {name}" if product else profile
     left_open = count is None or (isinstance(count, Unknown) and count.category == "any host")
-    if left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes"):
-        count = facts.expected("parallel_size")
-    amount = units.human(count, "") if isinstance(count, int | float) else "?"
+    occupied = left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes")
+    shown = facts.expected("parallel_size") if occupied else count
+    amount = units.human(shown, "") if isinstance(shown, int | float) else "?"
     return f"{amount} × {name}"
 
 

@@ -64,3 +64,94 @@ def test_a_finding_on_suggested_hardware_is_one_step_lower_and_names_its_source(
     found = samples.report(POD, path="pod.yaml", files=held)
     (finding,) = samples.of_rule(found, "weights-exceed-memory")
     assert (finding.severity.name, "assumed from line 1 of README.md" in finding.message) == ("WARNING", True)
+
+
+# ---- what a README states as its hardware
+
+
+OTHERS = "\nThe upgrade to H100 comes next year. Half as fast as A100.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Chat on 1x L4\n",
+        "## Hardware\n\n- Intel i7, 64 GB\n- L4, 24 GB\n",
+        "## Hardware\n\n| Node | CPU | Card |\n|---|---|---|\n| n1 | i7 | L4 |\n| n2 | i7 | L4 |\n",
+        "| Node | GPU |\n|---|---|\n| n1 | L4 |\n",
+        "- **GPU**: NVIDIA L4 (24 GB)\n",
+        "| GPU | L4 24GB |\n",
+        "## 硬件\n\n- 服务器: 1 张 L4\n",
+        "- 显卡: L4\n",
+    ],
+)
+def test_what_a_readme_states_as_its_hardware_precedes_what_it_mentions(text: str) -> None:
+    assert shown({"README.md": text + OTHERS}) == "1 × L4 24GB"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tested on L4.\n",
+        "The benchmark ran on an L4.\n",
+        "## Benchmarks\n\nL4: 20 requests a second\n",
+        "## Supported GPUs\n\n- L4\n",
+        "## Tested hardware\n\n- L4\n",
+        "| GPU | tok/s |\n|---|---|\n| L4 | 20 tok/s |\n",
+        "Not supported on L4.\n",
+        "Faster than on an L4.\n",
+        "Compared with the L4, everything is slow.\n",
+        "L4 is unsupported.\n",
+        "## Roadmap\n\nServe on L4.\n",
+        "- GPU: L4 or larger\n",
+        "在 L4 上测试\n",
+        "支持 L4\n",
+        "- **GPU**: RTX 4090 Laptop\n",
+    ],
+)
+def test_a_measurement_a_comparison_or_a_list_of_what_is_possible_is_no_machine(text: str) -> None:
+    assert shown({"README.md": text}) == OPEN
+
+
+def test_two_stated_products_that_differ_suggest_nothing() -> None:
+    assert shown({"README.md": "| GPU | L4 |\n\n- GPU: H100\n"}) == OPEN
+
+
+def test_what_agents_are_told_counts_only_if_it_states_the_hardware() -> None:
+    assert shown({"CLAUDE.md": "- **Hardware target**: L4 (24GB VRAM)\n"}) == "1 × L4 24GB"
+    assert shown({"CLAUDE.md": "It runs well with an L4.\n"}) == OPEN
+    assert shown({"README.md": "Runs on L40S.\n", "CLAUDE.md": "- GPU: L4\n"}) == "1 × L40S 48GB"
+
+
+# ---- output of nvidia-smi, and inventories
+
+
+SMI = """\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+|   0  NVIDIA L4                      On  |   00000000:00:03.0 Off |                    0 |
+| N/A   44C    P8             12W /   72W |       1MiB /  23034MiB |      0%      Default |
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "accelerator"),
+    [
+        ("docs/nvidia-smi.txt", SMI, "1 × L4 24GB"),
+        ("logs/gpu_info.log", "GPU 0: NVIDIA L4 (UUID: GPU-1)\nGPU 1: NVIDIA L4 (UUID: GPU-2)\n", "1 × L4 24GB"),
+        ("nvidia_smi.txt", SMI + SMI.replace("NVIDIA L4 ", "NVIDIA L40S "), OPEN),
+        ("nvidia-smi.txt", "the output for an NVIDIA L4 goes here\n", OPEN),
+        ("notes.txt", SMI, OPEN),
+        ("inventory/hosts.ini", "[gpu]\nl40s-node1 ansible_host=10.0.0.1\nl40s-node2\n[web]\nweb1\n", "1 × L40S 48GB"),
+        ("hosts.yml", "all:\n  hosts:\n    dgx-h100-01:\n", "1 × H100 SXM5 80GB"),
+        (".ssh/config", "Host h100-01\n  HostName 10.0.0.1\n", "1 × H100 SXM5 80GB"),
+        ("inventory.ini", "l40s-node1\nh100-node1\n", OPEN),
+        ("inventory.ini", "web1\ndb2\ngpu02\n", OPEN),
+    ],
+)
+def test_files_about_machines_suggest_their_accelerator(name: str, text: str, accelerator: str) -> None:
+    assert shown({name: text}) == accelerator
+
+
+def test_a_machine_file_that_disagrees_with_the_readme_suggests_nothing() -> None:
+    assert shown({"README.md": "Runs on L40S.\n", "nvidia-smi.txt": SMI}) == OPEN
