@@ -108,7 +108,7 @@ def _is_started(document: Document, repository: Repository) -> bool:
     of_app = posixpath.basename(document.path) == cerebrium.PROGRAM and repository.exists(
         posixpath.join(posixpath.dirname(document.path), CEREBRIUM)
     )
-    return of_triton or of_app or repository.mentions_program(document.path)
+    return of_triton or of_app or repository.mentions_program(document.path, jobs.find_imports())
 
 
 def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:

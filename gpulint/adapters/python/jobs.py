@@ -27,6 +27,7 @@ from gpulint.workload import Command, Field, Role, Unknown
 
 CLOUDS = ("aws", "azure", "gcp")
 RAY = "ray"
+ESTIMATORS = "sagemaker"
 MACHINE = "any host"
 PREFIX = "ml."
 """SageMaker's own mark before a machine type of EC2."""
@@ -36,6 +37,13 @@ INPUT = re.compile(r"\$\{\{ ?inputs\.(?P<name>\w+) ?\}\}")
 """learn.microsoft.com/azure/machine-learning/reference-yaml-job-command: what a command says for an input of the job."""
 ONE = Field(1, source="one machine unless stated otherwise")
 FLAG = "-"
+
+
+@functools.cache
+def find_imports() -> str:
+    """Return the pattern of an import of a package by which a program hands work to a platform."""
+    packages = "|".join(map(re.escape, (ESTIMATORS, *job_calls.list_packages())))
+    return rf"\b(?:import|from)[ \t]+(?:{packages})\b"
 
 
 def list_roles(document: Document, evaluated: Evaluated, name: str, repository: Repository) -> Iterator[Role]:

@@ -59,9 +59,17 @@ class ExampleRepository:
     def find_programs(self, name: str, near: str) -> Sequence[str]:
         return tuple(sorted(path for path in self.files if path.rpartition("/")[2] == name))
 
-    def mentions_program(self, path: str) -> bool:
-        others = (content for other, content in self.files.items() if not documents.is_program(other))
-        return any(path.rpartition("/")[2] in documents.list_mentioned(content) for content in others)
+    def mentions_program(self, path: str, submitting: str) -> bool:
+        name = path.rpartition("/")[2]
+        for other, content in self.files.items():
+            if not documents.is_program(other):
+                found = name in documents.list_mentioned(content)
+            else:
+                found = other != path and bool(re.search(submitting.encode(), content))
+                found = found and name in documents.list_quoted(content)
+            if found:
+                return True
+        return False
 
     def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)

@@ -218,6 +218,11 @@ def list_mentioned(content: bytes) -> Iterator[str]:
     return programs.list_mentioned(content)
 
 
+def list_quoted(content: bytes) -> Iterator[str]:
+    """Yield the base names of the programs that the texts of a program name."""
+    return programs.list_quoted(content)
+
+
 def find_format(name: str) -> str:
     """Return the format of a file name, whatever the case of its suffix; empty if it has none.
 

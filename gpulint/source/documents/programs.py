@@ -16,6 +16,8 @@ MENTIONED = (
     rb"|\bimport_path:[ \t]*[\"']?[A-Za-z_][\w.]*"
 )
 """What names a program in a file that may start it."""
+QUOTED = rb"[\"'][^\"'\n]{1,500}[\"']"
+"""A text of a program, as far as it stands in one line."""
 
 
 def find_format(name: str) -> str:
@@ -29,6 +31,12 @@ def list_mentioned(content: bytes) -> Iterator[str]:
         for word in re.findall(r"[\w./-]+", match[0].decode("utf-8", "replace")):
             name = word.rpartition("/")[2]
             yield name if find_format(name) else f"{name.rpartition('.')[2]}.py"
+
+
+def list_quoted(content: bytes) -> Iterator[str]:
+    """Yield the base names of the programs that the texts of a program name."""
+    for match in re.finditer(QUOTED, content):
+        yield from list_mentioned(match[0])
 
 
 def read(path: str, text: str, format: str) -> Document | Skipped:

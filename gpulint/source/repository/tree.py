@@ -7,6 +7,7 @@ import contextlib
 import copy
 import os
 import pathlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,6 +54,7 @@ class Tree(abc.ABC):
         self._view: View = self._joins
         self._programs: dict[Scope, dict[str, list[str]]] = {}
         self._mentioned: dict[Scope, set[str]] = {}
+        self._submitted: dict[tuple[Scope, str], set[tuple[str, str]]] = {}
 
     @abc.abstractmethod
     def writable(self, path: str) -> pathlib.Path | None:
@@ -65,7 +67,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
-        other._programs, other._mentioned = {}, {}
+        other._programs, other._mentioned, other._submitted = {}, {}, {}
         return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -152,13 +154,32 @@ class Tree(abc.ABC):
             self._programs[scope] = found
         return self._programs[scope].get(name, ())
 
-    def mentions_program(self, path: str) -> bool:
-        """Whether a file of the repository names a program, as one does that starts it."""
+    def mentions_program(self, path: str, submitting: str) -> bool:
+        """Whether a file of the repository names a program, as one does that starts it.
+
+        Of other programs, only those count in which `submitting` is found.
+        """
         scope = self._find_whole(path)
         if scope not in self._mentioned:
             contents = (self._read_unchanged(other) or b"" for other in self._list_scope(scope))
             self._mentioned[scope] = {name for content in contents for name in documents.list_mentioned(content)}
-        return os.path.basename(path) in self._mentioned[scope]
+        name = os.path.basename(path)
+        if name in self._mentioned[scope]:
+            return True
+        if (scope, submitting) not in self._submitted:
+            self._submitted[scope, submitting] = set(self._list_submitted(scope, submitting))
+        return any(named == name and file != path for named, file in self._submitted[scope, submitting])
+
+    def _list_submitted(self, scope: Scope, submitting: str) -> Iterator[tuple[str, str]]:
+        """Yield the names of programs in the texts of programs that a pattern is found in, each with its file."""
+        pattern = re.compile(submitting.encode())
+        for listed in self._list([scope.folder]):
+            if listed.why or not documents.is_program(listed.place):
+                continue
+            file = self._display(listed.place)
+            content = self._read_unchanged(file) or b""
+            if pattern.search(content):
+                yield from ((name, file) for name in documents.list_quoted(content))
 
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in.
