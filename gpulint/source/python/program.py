@@ -51,6 +51,8 @@ RECORDED_MAX = 5_000
 MAIN = "__main__"
 SOURCES = "src"
 """The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
+ARGUMENTS = "sys.argv"
+ADDS = ("append", "extend")
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
 TOO_LARGE = "a Python program takes more than {} steps to evaluate"
@@ -90,6 +92,7 @@ class Program:
         self._selves: list[Object] = []
         self._reached = True
         self.returned: dict[int, Value] = {}
+        self._argv: Items | None = None
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
@@ -195,7 +198,7 @@ class Program:
         """Return what an attribute of a value is."""
         if isinstance(value, Name):
             full = f"{value.name}.{name}"
-            return self._read_words() if full == "sys.argv" else self._by_name.get(full) or Name(full, place)
+            return self._read_words() if full == ARGUMENTS else self._by_name.get(full) or Name(full, place)
         if isinstance(value, Scope):
             found = value.names.get(name)
             return found or Open(f"{name} is not defined in {value.document.path}", name=name)
@@ -210,9 +213,17 @@ class Program:
         return value if isinstance(value, Open) else Member(value, name, place)
 
     def _read_words(self) -> Value:
-        if self.words is None:
-            return Items([Constant("")], open_ended=True)
-        return Items([Constant(""), *(library.convert_given(word, "an argument", CALLER) for word in self.words)])
+        if self._argv is None:
+            given = [library.convert_given(word, "an argument", CALLER) for word in self.words or ()]
+            self._argv = Items([Constant(""), *given], open_ended=self.words is None)
+        return self._argv
+
+    def replace_words(self, value: Value, place: object) -> None:
+        """Take the words of the command from what the program sets `sys.argv` to."""
+        self._argv = value if isinstance(value, Items) else Items([], open_ended=True)
+        stated = [_give(item) for item in self._argv.items[1:]]
+        self.words = None if self._argv.open_ended and not stated else stated
+        self.record(Object(ARGUMENTS, place, list(self._argv.items[1:])))
 
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
@@ -286,6 +297,8 @@ class Program:
             if found is not None:
                 return found
         found = methods.call_method(self, receiver, name, arguments, keywords, place)
+        if receiver is self._argv and name in ADDS:
+            self.replace_words(receiver, place)
         if found is not None:
             return found
         owner = receiver.name if isinstance(receiver, Object | Member) else ""
@@ -371,6 +384,13 @@ def _list_above(folder: str) -> Iterator[str]:
     while (above := posixpath.dirname(folder)) != folder:
         folder = above
         yield folder
+
+
+def _give(value: Value) -> Given:
+    """Return an item of `sys.argv` as a word of the command."""
+    if isinstance(value, Constant):
+        return Given(str(value.value), value.place)
+    return Given(None, getattr(value, "place", None), "the program computes it")
 
 
 def _list_paths(name: str, path: str, level: int) -> Iterator[str]:

@@ -372,3 +372,20 @@ def test_a_program_that_a_job_starts_is_no_workload_of_its_own(launch: str, alon
     repository = ExampleRepository({name: textwrap.dedent(text).encode() for name, text in files.items()})
     (document,) = repository.read_documents("code/train.py")
     assert bool(list(enrichment.read(document, repository))) is alone
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sky\na = []\na.append(a)\nsky.Task(run='x').set_resources(a)",
+        "import sky\na = []\na.append(a)\nsky.Task(run='x').set_resources(sky.Resources(accelerators=a))",
+        "import sky\nt = sky.Task(run='x')\nt.resources = t\nt.set_resources(t)",
+        "import sky\na = {}\na['L4'] = a\nsky.Task(run='x', envs=a).set_resources(sky.Resources(accelerators=a))",
+        "from google.cloud import aiplatform\na = []\na.extend(a)\na.append(a)\naiplatform.CustomJob(worker_pool_specs=a)",
+        "import modal\ni = modal.Image\nfor x in [1] * 90:\n    i = i.pip_install(i)\n"
+        "@modal.App(image=i).function(gpu='T4')\ndef f(): pass",
+        "from torchtitan.config import JobConfig\nfrom torchtitan.train import Trainer\nc = JobConfig()\nc.model = c\nTrainer(c)",
+    ],
+)
+def test_values_that_hold_themselves_are_bounded(program: str) -> None:
+    assert len(read(program)) <= 1
