@@ -308,11 +308,11 @@ def bind(program: Evaluator, target: ast.expr, value: Value, scope: Scope) -> No
             inner = value.items[at] if known and isinstance(value, Items) else _take_part(value, at)
             bind(program, element.value if isinstance(element, ast.Starred) else element, inner, scope)
     elif isinstance(target, ast.Attribute):
-        owner = program.evaluate(target.value, scope)
-        if isinstance(owner, Name) and (owner.name, target.attr) == ("sys", "argv"):
+        changed = program.evaluate(target.value, scope)
+        if isinstance(changed, Name) and (changed.name, target.attr) == ("sys", "argv"):
             program.replace_words(value, program.place(target, scope))
         else:
-            _set_attribute(owner, target.attr, value)
+            _set_attribute(changed, target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner_value = program.evaluate(target.value, scope)
         key = program.evaluate(target.slice, scope) if not isinstance(target.slice, ast.Slice) else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gpulint.source import excess
 from gpulint.source.documents import Document
@@ -17,6 +17,7 @@ from gpulint.source.python import (
     commands,
     expressions,
     files,
+    imports,
     library,
     methods,
     operations,
@@ -49,8 +50,6 @@ CALLS_DEEP_MAX = 10
 MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
-SOURCES = "src"
-"""The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
 ARGUMENTS = "sys.argv"
 ADDS = ("append", "extend")
 GIVEN = ("train_loop_config",)
@@ -360,7 +359,7 @@ class Program:
     def import_module(self, name: str, scope: Scope, level: int) -> Value:
         """Return a module of the repository; of another package, its name."""
         self.spend()
-        for path in _list_paths(name, scope.document.path, level):
+        for path in imports.list_paths(name, scope.document.path, level):
             if self.find(path) is not None:
                 scope_found = self._open(path, name or MAIN)
                 if scope_found is not None and not level:
@@ -372,18 +371,11 @@ class Program:
         """Return the data of a file, by its path from a module's folder or from a folder above it."""
         self.spend()
         folders = [posixpath.dirname(base)] if base else ["", *map(posixpath.dirname, self.modules)]
-        for folder in dict.fromkeys(above for start in folders for above in _list_above(start)):
+        for folder in dict.fromkeys(above for start in folders for above in imports.list_above(start)):
             document = self.find(posixpath.normpath(posixpath.join(folder, path)))
             if document is not None:
                 return files.read(document)
         return None
-
-
-def _list_above(folder: str) -> Iterator[str]:
-    yield folder
-    while (above := posixpath.dirname(folder)) != folder:
-        folder = above
-        yield folder
 
 
 def _give(value: Value) -> Given:
@@ -391,20 +383,3 @@ def _give(value: Value) -> Given:
     if isinstance(value, Constant):
         return Given(str(value.value), value.place)
     return Given(None, getattr(value, "place", None), "the program computes it")
-
-
-def _list_paths(name: str, path: str, level: int) -> Iterator[str]:
-    """Yield where a module may lie: next to the file that imports it, or below a folder above."""
-    folder = posixpath.dirname(path)
-    inner = name.replace(".", "/")
-    if level:
-        for _ in range(level - 1):
-            folder = posixpath.dirname(folder)
-        starts: Iterator[str] = iter((folder,))
-    else:
-        starts = _list_above(folder)
-    for start in starts:
-        for inside in ("", SOURCES) if not level else ("",):
-            base = posixpath.join(start, inside, inner) if inner else start
-            yield f"{base}.py"
-            yield posixpath.join(base, "__init__.py")
