@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
+import gpulint
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Unknown
@@ -236,3 +238,28 @@ def test_a_model_of_jumpstart_has_machines_and_an_unknown_program() -> None:
         "accelerator": "a10g",
         "gpus_per_pod": 4,
     }
+
+
+@pytest.mark.parametrize(
+    ("program", "names"),
+    [
+        (
+            "import modal\napp = modal.App('x')\n@app.function(gpu='H100:2')\ndef serve():\n    from vllm import LLM\n"
+            "    LLM('Qwen/Qwen2.5-72B-Instruct', tensor_parallel_size=2)\n",
+            {"'H200:2'", "'B200:2'", "'H100:4'"},
+        ),
+        (
+            "import sky\ntask = sky.Task(run='vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 8192')\n"
+            "task.set_resources(sky.Resources(accelerators='L4:4'))\n",
+            {"'L40S:4'", "'A100-80GB:4'", "'H100:4'", "'A10G:4'", "'H200:4'", "'A100:4'"},
+        ),
+    ],
+)
+def test_a_suggestion_writes_the_names_of_the_platform(
+    program: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.py").write_text(program)
+    monkeypatch.chdir(tmp_path)
+    report = gpulint.check(["x.py"])
+    found = {edit.new for one in report.findings for each in one.suggestions for edit in each.edits if ":" in edit.new}
+    assert found and found <= names
