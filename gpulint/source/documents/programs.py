@@ -34,7 +34,10 @@ def list_mentioned(content: bytes) -> Iterator[str]:
 
 
 def list_quoted(content: bytes) -> Iterator[str]:
-    """Yield the base names of the programs that the texts of a program name."""
+    """Yield the base names of the programs that the texts of a program name; of a notebook, all that it names."""
+    if content.lstrip().startswith(b"{"):
+        yield from list_mentioned(content)
+        return
     for match in re.finditer(QUOTED, content):
         yield from list_mentioned(match[0])
 
