@@ -21,6 +21,7 @@ from gpulint.source.python.values import Place
 CHARACTERS_MAX = 256_000
 CELLS_MAX = 2_000
 _BREAK = re.compile(r"\r\n|\r|\n")
+_LINE = re.compile(r"[^\r\n]+")
 _MAGIC = re.compile(r"(?m)^[ \t]*[%!?].*$|^[ \t]*[\w.]+\?{1,2}[ \t]*$")
 
 
@@ -74,9 +75,13 @@ def parse(document: Document) -> Syntax | None:
     if excess.is_over(len(text), CHARACTERS_MAX, "a Python file has more than {} characters", document.path):
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        try:
+            tree = _parse(text)
+        except SyntaxError:
+            if not segments:
+                return None
+            text = _blank_cells(text, segments)
+            tree = _parse(text)
     except (SyntaxError, ValueError):
         return None
     except (RecursionError, MemoryError):
@@ -84,6 +89,28 @@ def parse(document: Document) -> Syntax | None:
         return None
     lines = (0, *(match.end() for match in _BREAK.finditer(text)))
     return Syntax(document, tree, text, lines, segments)
+
+
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _blank_cells(text: str, segments: tuple[Segment, ...]) -> str:
+    """Return the text of a notebook with comments of the same length in place of the cells that are no Python."""
+    parts: list[str] = []
+    start = 0
+    ends = [segment.start for segment in segments if segment.path[-1] == "end"]
+    for end in (*ends, len(text)):
+        cell = text[start:end]
+        try:
+            _parse(cell)
+        except (SyntaxError, ValueError):
+            cell = _LINE.sub(lambda match: "#" * len(match[0]), cell)
+        parts.append(cell)
+        start = end
+    return "".join(parts)
 
 
 def _read_text(document: Document) -> tuple[str, tuple[Segment, ...]]:

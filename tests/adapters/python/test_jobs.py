@@ -337,6 +337,24 @@ def test_a_name_that_several_products_share_leaves_the_choice_to_the_ray_cluster
     assert {"a100-sxm4-40gb", "a100-sxm4-80gb"} <= set(left.choices)
 
 
+def test_a_program_with_a_job_and_a_function_on_gpus_has_both() -> None:
+    found = read("""
+        import ray
+        from ray import serve
+        from ray.serve.llm import LLMConfig
+        from sentence_transformers import SentenceTransformer
+        config = LLMConfig(model_loading_config=dict(model_id="chat", model_source="Qwen/Qwen3-8B"), accelerator_type="L4")
+        @serve.deployment(ray_actor_options={"num_gpus": 1})
+        class Encoder:
+            def __init__(self):
+                self.model = SentenceTransformer("BAAI/bge-m3", device="cuda")
+    """)
+    assert [(one.name, one.roles[0].value("checkpoint")) for one in found] == [
+        ("chat", "Qwen/Qwen3-8B"),
+        ("Encoder", "BAAI/bge-m3"),
+    ]
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -232,6 +232,11 @@ def test_a_model_of_jumpstart_has_machines_and_an_unknown_program() -> None:
         estimator = JumpStartEstimator(model_id="meta-textgeneration-llama-3-8b", instance_type="ml.g5.12xlarge")
         estimator.fit({"training": "s3://data"})
     """
+    twice = """
+        from sagemaker.jumpstart.model import JumpStartModel
+        JumpStartModel(model_id="x", instance_type="ml.g5.2xlarge").deploy(instance_type="ml.g5.2xlarge")
+    """
+    assert len(read_roles({"deploy.py": twice}, "deploy.py")) == 1
     (role,) = read_roles({"train.py": program}, "train.py")
     assert values(role, "engine", "accelerator", "gpus_per_pod") == {
         "engine": None,
@@ -263,3 +268,78 @@ def test_a_suggestion_writes_the_names_of_the_platform(
     report = gpulint.check(["x.py"])
     found = {edit.new for one in report.findings for each in one.suggestions for edit in each.edits if ":" in edit.new}
     assert found and found <= names
+
+
+def test_an_endpoint_starts_copies_with_gpus_of_their_own() -> None:
+    deploy = """
+        from sagemaker.compute_resource_requirements.resource_requirements import ResourceRequirements
+        from sagemaker.huggingface import HuggingFaceModel, get_huggingface_llm_image_uri
+        model = HuggingFaceModel(image_uri=get_huggingface_llm_image_uri("huggingface", version="1.1.0"),
+                                 env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "SM_NUM_GPUS": "2"})
+        each = ResourceRequirements(requests={"copies": 4, "num_accelerators": 2, "num_cpus": 10, "memory": 10240})
+        model.deploy(initial_instance_count=1, instance_type="ml.p4d.24xlarge", resources=each)
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "gpus_per_pod", "gpus_per_replica", "replicas", "tensor_parallel") == {
+        "gpus_per_pod": 8,
+        "gpus_per_replica": 2,
+        "replicas": 4,
+        "tensor_parallel": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("image", "release", "assumed"),
+    [
+        (
+            '"763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-pytorch-tgi-inference:2.4-tgi2.3-gpu-py311"',
+            "2.3",
+            False,
+        ),
+        (
+            'f"763104351884.dkr.ecr.{region()}.amazonaws.com/huggingface-pytorch-tgi-inference:2.4-tgi2.3-gpu-py311"',
+            None,
+            True,
+        ),
+    ],
+)
+def test_the_container_is_known_by_its_address_or_by_its_variables(
+    image: str, release: str | None, assumed: bool
+) -> None:
+    deploy = f"""
+        import json
+        from sagemaker.huggingface import HuggingFaceModel
+        settings = {{"HF_MODEL_ID": "Qwen/Qwen3-32B", "SM_NUM_GPUS": json.dumps(4), "MAX_TOTAL_TOKENS": json.dumps(8192)}}
+        HuggingFaceModel(image_uri={image}, env=settings).deploy(instance_type="ml.g6.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "engine_version", "checkpoint", "tensor_parallel") == {
+        "engine": "tgi",
+        "engine_version": release,
+        "checkpoint": "Qwen/Qwen3-32B",
+        "tensor_parallel": 4,
+    }
+    assert bool(role.fields["engine"].assumption) is assumed
+
+
+def test_a_container_that_nothing_tells_of_stays_unknown() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel
+        HuggingFaceModel(image_uri=f"{own()}/x:1", env={"HF_MODEL_ID": "Qwen/Qwen3-32B"}).deploy(instance_type="ml.g6.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "checkpoint") == {"engine": None, "checkpoint": None}
+
+
+def test_an_encoder_that_is_trained_is_the_checkpoint() -> None:
+    program = """
+        from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+        model = SentenceTransformer("BAAI/bge-base-en-v1.5")
+        args = SentenceTransformerTrainingArguments(output_dir="o", per_device_train_batch_size=32)
+        SentenceTransformerTrainer(model=model, args=args).train()
+    """
+    (role,) = read_roles({"train.py": program}, "train.py")
+    assert values(role, "checkpoint", "micro_batch_size") == {
+        "checkpoint": "BAAI/bge-base-en-v1.5",
+        "micro_batch_size": 32,
+    }
