@@ -5,12 +5,15 @@ locations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.catalog.offers import EVERYTHING, Available
 from gpulint.report.model import Location
 from gpulint.source.documents import Comment, Document, Path
+
+if TYPE_CHECKING:
+    from gpulint.catalog.architecture import Resolution
 
 Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 
@@ -20,13 +23,14 @@ class Unknown:
     """A value that is set but cannot be read, with the reason and one of `CATEGORIES` if it applies.
 
     `lacking` is the quantity that has to be stated instead, if it is not the value's own. `choices` are the
-    values between which somebody else decides.
+    values between which somebody else decides, and `decision` is the one that settles it together with other fields.
     """
 
     reason: str
     category: str = ""
     lacking: str = ""
     choices: tuple[str, ...] = ()
+    decision: Decision | None = field(default=None, compare=False, repr=False)
 
 
 CATEGORIES = frozenset(
@@ -91,13 +95,43 @@ class Argument(NamedTuple):
 class Command(NamedTuple):
     """What starts a role's own program: its image, its words without launchers, and the variables that it sees.
 
-    `open_environment` says that there may be variables that no file states.
+    `open_environment` says that there may be variables that no file states. `program` is the path of its file in the
+    repository, if an image has it under another one.
     """
 
     image: Argument
     words: tuple[Argument, ...]
     environment: Mapping[str, Argument] = {}
     open_environment: bool = False
+    program: str = ""
+
+
+class Build(NamedTuple):
+    """How an image is built: its Dockerfile, the folder that it copies from if that is stated, the stage, the arguments.
+
+    `assumption` says how the Dockerfile was found if no file states that it builds the image.
+    """
+
+    dockerfile: str
+    context: str | None = None
+    target: str = ""
+    arguments: Mapping[str, str] = {}
+    assumption: str = ""
+
+
+class Container(NamedTuple):
+    """How a container starts: its image, and the words in place of the image's entry point and command.
+
+    None is what the image states. `further_environment` says that other objects supply variables that the file does not show.
+    """
+
+    image: Argument
+    entrypoint: tuple[Argument, ...] | None
+    command: tuple[Argument, ...] | None
+    environment: Mapping[str, Argument] = {}
+    further_environment: bool = False
+    folder: str = ""
+    build: Build | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +163,14 @@ class Hint(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One way in which a decision can be made: a label, and the fields that it sets."""
+    """One way in which a decision can be made: a label, and the fields that it sets.
+
+    `resolved` is the architecture of a member that names a checkpoint or a network of its own.
+    """
 
     label: str
     fields: Mapping[str, Field]
+    resolved: Resolution | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +203,9 @@ class Role:
     `anchor` is where a finding points if nothing more exact is stated. `arguments` is the last of the
     engine's arguments (a key, if keys with glossary names state them). `open_ended` says why the arguments
     may hold more than could be read. `available` is what the team can have instead. `hints` are the fields that
-    comments, annotations and settings state. `command` starts a program that no engine claims.
+    comments, annotations and settings state. `command` starts a program that no engine claims. `container` is how its
+    container starts, if the image may decide what runs; `image_assumption` says how its Dockerfile was found if no file
+    states that it builds the image.
     """
 
     name: str
@@ -176,6 +216,8 @@ class Role:
     available: Available = EVERYTHING
     hints: tuple[Hint, ...] = ()
     command: Command | None = None
+    container: Container | None = None
+    image_assumption: str = ""
 
     def value(self, name: str) -> Value | Unknown:
         """Return the stated value; None if it is not stated."""

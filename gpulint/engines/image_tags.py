@@ -25,6 +25,8 @@ PLATFORM = re.compile(
 """Words with a number that tell nothing of a release."""
 
 
+INSTALLED = "+"
+"""A mark before a package and its release that the repository's own Dockerfile installs: `base@built+vllm==0.9.1`."""
 TAGGED = re.compile(r"(?<!\(\?):")
 """Stands between the name and the tag in a pattern of images."""
 
@@ -72,6 +74,8 @@ def parse_release(image: Argument, numbering: Numbering) -> ImageRelease:
     """Return the release that an image implies: definitely by the vendor's tag, or by another tag
     with the engine's own numbering.
     """
+    if installed := re.search(rf"@\S*\+{numbering.word}==(?P<release>{numbering.number})(?![\d.])", image.text or ""):
+        return ImageRelease(installed["release"], plain=True, pinned=True, makers=False)
     repository, tag = split_image(image.text)
     if plain := re.search(f"(?:^|/)(?:{numbering.plain})$", f"{repository}:{tag}"):
         return ImageRelease(plain["release"], plain=True, pinned=True)

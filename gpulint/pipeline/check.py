@@ -5,7 +5,7 @@ into one Report.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from gpulint.policy.rules import evaluate as rules_evaluate
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import FacilitySummary, Finding, Report, Skip, WorkloadSummary
 from gpulint.source import documents
-from gpulint.source.repository import Repository, Source
+from gpulint.source.repository import Repository, Source, mentions
 
 if TYPE_CHECKING:
     from gpulint.pipeline.facility import Evaluations
@@ -90,6 +90,13 @@ class Evaluation:
         """Return the report on the files with suggestions."""
         return self._check(replace(self._policy, alternatives=True))
 
+    def users(self, paths: Collection[str]) -> Mapping[str, bytes]:
+        """Return the contents of the files whose workloads may rest on some other files."""
+        used = [path for path in sorted(paths) if mentions.is_used(path)]
+        users = self._repository.find_users(used).paths if used else ()
+        contents = ((path, self._repository.read(path)) for path in users)
+        return {path: content for path, content in contents if content is not None}
+
     def _check(self, policy: ResolvedPolicy) -> Report:
         return check_files(self._sources.values(), self._repository, policy)
 
@@ -155,7 +162,7 @@ def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
     evaluated = suggested.evaluated
     evaluator = build_evaluator(repository, policy, evaluated.facilities)
     unchanged = UnchangedFile(evaluated, repository)
-    verifying = verification.Verification(source, evaluator, evaluated.parsed.loaded, unchanged)
+    verifying = verification.Verification(source, evaluator, evaluated.parsed.loaded, unchanged, repository.read)
     found = zip(suggested.findings, suggested.twins, strict=True)
     return list(verification.verify(found, verifying, source, repository.read, suggested.allowance))
 
@@ -179,7 +186,7 @@ def _merge(files: Sequence[FileReport], policy: ResolvedPolicy) -> Report:
     return Report(
         findings,
         workloads,
-        skipped=tuple(entry for report in reports for entry in report.skipped),
+        skipped=tuple(dict.fromkeys(entry for report in reports for entry in report.skipped)),
         failures=tuple(entry for report in reports for entry in report.failures),
         documents=tuple(entry for report in reports for entry in report.documents),
         files=sum(report.files for report in reports),

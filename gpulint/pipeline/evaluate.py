@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
@@ -125,6 +126,8 @@ def _list_excess(found: Iterable[Excess], evaluated: Evaluated, repository: Repo
         own += nodes.find_excess(document, repository)
     cause = "language" if documents.is_program(path) else "limit"  # a large program is no reason to fail a gate
     yield from (Skip(path, reason, cause) for reason in dict.fromkeys(own))
+    others = (entry for entry in found if entry.path not in ("", path) and documents.is_program(entry.path))
+    yield from (Skip(where, reason, "language") for reason, where in others)
 
 
 def _evaluate_file(
@@ -224,17 +227,32 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
-    """Evaluate a role as it is stated, and again with the hardware and the model that names and comments suggest."""
-    from gpulint.pipeline.enrichment import inferred_checkpoint, inferred_hardware
+    """Evaluate a role; what rests on the example of a file that nobody committed is one step lower."""
+    found = _evaluate_inferred(role, workload, repository, policy)
+    example = role.text("settings_example")
+    if not example:
+        return found
+    lowered = evaluated_role.lower(found.outcome, f"the variables are assumed from {posixpath.basename(example)}")
+    return found._replace(outcome=lowered)
 
-    stated = _evaluate_stated(role, workload, repository, policy)
+
+def _evaluate_inferred(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
+    """Evaluate a role as it is stated, and again with the image, the hardware and the model that names and comments suggest."""
+    from gpulint.pipeline.enrichment import built_images, inferred_checkpoint, inferred_hardware
+
+    known = _evaluate_stated(role, workload, repository, policy)
     on_hardware = inferred_hardware.infer(role, workload, repository)
-    with_model = inferred_checkpoint.infer(on_hardware or role, workload, stated.facts.resolved)
+    with_model = inferred_checkpoint.infer(on_hardware or role, workload, known.facts.resolved)
     assumed = with_model or on_hardware
-    if assumed is None:
-        return stated
-    found = _evaluate_stated(assumed, workload, repository, policy)
-    sources = [f"the accelerator is assumed from {on_hardware.fields['accelerator'].source}"] if on_hardware else []
+    if assumed is None and not role.image_assumption:
+        return known
+    stated, sources = known, []
+    if role.image_assumption:
+        stated = _evaluate_stated(built_images.leave_out_assumed(role), workload, repository, policy)
+        sources.append(role.image_assumption)
+    found = _evaluate_stated(assumed, workload, repository, policy) if assumed is not None else known
+    if on_hardware:
+        sources.append(f"the accelerator is assumed from {on_hardware.fields['accelerator'].source}")
     if with_model:
         sources.append(f"the model is assumed from {with_model.fields['checkpoint'].source}")
     outcome = evaluated_role.add_assumed(stated, found, "; ".join(sources))
@@ -243,15 +261,17 @@ def _evaluate_role(role: Role, workload: Workload, repository: Repository, polic
 
 def _evaluate_stated(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
-    from gpulint.facts import checkpoints, resolver
+    from gpulint.facts import checkpoints, decisions, resolver
     from gpulint.pipeline.enrichment import gpu_sharing
 
-    resolved = checkpoints.resolve(role, workload.document.path, repository, policy.like)
+    path = workload.document.path
+    role = decisions.resolve_members(role, lambda tried: checkpoints.resolve(tried, path, repository, policy.like))
+    resolved = checkpoints.resolve(role, path, repository, policy.like)
     known: Facts = resolver.resolve(role, resolved)
     matching = tuple(evaluate.select(policy.rules, workload, role))
     outcome = evaluate.evaluate(matching, known)
-    if path := gpu_sharing.find(role, outcome, repository):
-        known = resolver.resolve(gpu_sharing.apply(role, path), resolved)
+    if shared := gpu_sharing.find(role, outcome, repository):
+        known = resolver.resolve(gpu_sharing.apply(role, shared), resolved)
         outcome = evaluate.evaluate(matching, known)
     return _bound(EvaluatedRole(workload, known, matching, outcome))
 

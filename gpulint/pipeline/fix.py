@@ -17,11 +17,14 @@ from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.report.escaping import count
 from gpulint.report.model import Report, Skip
 from gpulint.source import atomic_write, os_errors
-from gpulint.source.repository import Source, Tree
+from gpulint.source.repository import Source, Tree, mentions
 from gpulint.suggestions import fixes
 from gpulint.suggestions.edits import apply
 from gpulint.suggestions.edits.apply import Files
 from gpulint.suggestions.fixes import Outcome, SkippedFix
+
+AddUsers = Callable[[Report, Tree, Sequence[str]], Report]
+"""Adds to a report what some files make of others that use them."""
 
 
 class FixRun(NamedTuple):
@@ -41,28 +44,62 @@ def compute(
     unsafe: bool,
     watchdog: Watchdog = watchdogs.NONE,
     accept: Callable[[Report], Report] = lambda report: report,
+    add_users: AddUsers = lambda report, tree, paths: report,
+    folders: Sequence[str] = (),
 ) -> FixRun:
     """Check sources and compute their fixes; nothing is written.
 
-    `accept` marks the findings of a report that a baseline accepts: they are left alone.
+    `accept` marks the findings of a report that a baseline accepts: they are left alone. `add_users` adds to a report
+    what the files make of others that use them. Files of variables and of image builds below the `folders` may change too.
     """
     found = list(sources)
     files = {source.path: source.content for source in found if isinstance(source, Source)}
-    report = check.check_files(found, tree, rules, watchdog)
+    report = add_users(check.check_files(found, tree, rules, watchdog), tree, tuple(files))
+    files |= _read_texts(report, tree, folders)
     skipped = tuple(source for source in found if isinstance(source, Skip))
-    return FixRun(files, skipped, report, fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog))
+    outcome = fix_findings(accept(report), files, tree, rules, unsafe, accept, watchdog)
+    return FixRun(files, skipped, report._replace(failures=report.failures + outcome.failures), outcome)
 
 
-def check_again(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog = watchdogs.NONE) -> Report:
+def _read_texts(report: Report, tree: Tree, folders: Sequence[str]) -> dict[str, bytes]:
+    """Return the files of variables and of image builds below some folders that suggestions would change."""
+    inside = [tree.find_root_path(folder) or "" for folder in folders]
+    edited = {
+        edit.location.path
+        for finding in report.open
+        for suggestion in finding.suggestions
+        for edit in suggestion.edits
+        if edit.location is not None and mentions.is_text(edit.location.path)
+    }
+    below = (path for path in sorted(edited) if _is_below(tree.find_root_path(path), inside))
+    return {path: content for path in below if (content := tree.read(path)) is not None}
+
+
+def _is_below(path: str | None, folders: Sequence[str]) -> bool:
+    return path is not None and any(not folder or f"{path}/".startswith(f"{folder}/") for folder in folders)
+
+
+def check_again(
+    run: FixRun,
+    tree: Tree,
+    rules: ResolvedPolicy,
+    watchdog: Watchdog = watchdogs.NONE,
+    add_users: AddUsers = lambda report, tree, paths: report,
+) -> Report:
     """Return the report on the files of a run after its fixes, with the names of those not written."""
-    return _check_contents(run, tree, rules, watchdog)._replace(unwritten=tuple(sorted(run.refused.items())))
+    report = _check_contents(run, tree, rules, watchdog, add_users)
+    return report._replace(unwritten=tuple(sorted(run.refused.items())))
 
 
-def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog) -> Report:
+def _check_contents(run: FixRun, tree: Tree, rules: ResolvedPolicy, watchdog: Watchdog, add_users: AddUsers) -> Report:
     if not run.outcome.contents:
         return run.report
-    sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
-    return check.check_files([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules, watchdog)
+    contents = {**run.files, **run.outcome.contents}
+    sources = [Source(path, content) for path, content in contents.items() if not mentions.is_text(path)]
+    changed = tree.rewritten(run.outcome.contents)
+    report = check.check_files([*sources, *run.skipped], changed, rules, watchdog)
+    report = add_users(report, changed, tuple(run.files))
+    return report._replace(failures=report.failures + run.outcome.failures)
 
 
 def fix_findings(
@@ -78,12 +115,12 @@ def fix_findings(
     contents: dict[str, bytes] = {}
     outcomes = []
     for path in dict.fromkeys(finding.location.path for finding in report.open):
-        if path in given:
+        content = None if path in given else tree.read(path)
+        if path in given or content is not None:
             now = {**given, **contents}
             evaluate = check.build_evaluator(tree, rules, contents=dict(contents))
-            outcome = _fix_file(
-                path, report, watchdog, functools.partial(fixes.fix_file, path, now, evaluate, unsafe, accept)
-            )
+            fix = functools.partial(fixes.fix_file, path, now, evaluate, unsafe, accept, content)
+            outcome = _fix_file(path, report, watchdog, fix)
             contents.update(outcome.contents)
             outcomes.append(outcome)
     return Outcome(
@@ -91,6 +128,7 @@ def fix_findings(
         tuple(fixed_finding for outcome in outcomes for fixed_finding in outcome.applied),
         tuple(skipped for outcome in outcomes for skipped in outcome.skipped),
         sum(outcome.unsafe for outcome in outcomes),
+        tuple(failure for outcome in outcomes for failure in outcome.failures),
     )
 
 

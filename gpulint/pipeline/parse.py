@@ -16,7 +16,7 @@ from gpulint.policy.config.settings import FILE, PROJECT
 from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
-from gpulint.source import documents
+from gpulint.source import documents, excess
 from gpulint.source.documents import Document, Loaded
 from gpulint.source.documents.nodes import DEPTH_MAX
 from gpulint.source.repository import Repository, Source
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers.declarations import Pending
 
 PATCH = "patch"
-PROGRAMS_MAX = 20
+PROGRAMS_MAX = 100
 """The most programs that a script may name to be looked at."""
+MANY_PROGRAMS = "a script without a word about GPUs names more than {} Python programs"
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
 
@@ -80,12 +81,19 @@ def is_relevant(source: Source, rules: Iterable[Rule]) -> bool:
 
 
 def starts_program(source: Source, repository: Repository) -> bool:
-    """Whether a script without a word about GPUs names a Python program of the repository that is one for GPUs."""
+    """Whether a script or program without a word about GPUs starts or imports one of the repository that is for GPUs."""
+    if documents.is_program(source.path):
+        return b"__main__" in source.content and _computes(repository.list_imported(source.path), repository)
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False
     names = dict.fromkeys(documents.list_mentioned(source.content))
-    paths = [path for name in list(names)[:PROGRAMS_MAX] for path in repository.find_programs(name, source.path)]
-    contents = (repository.read(path) for path in paths[:PROGRAMS_MAX])
+    paths = [path for name in names for path in repository.find_programs(name, source.path)]
+    excess.is_over(len(paths), PROGRAMS_MAX, MANY_PROGRAMS)
+    return _computes(paths[:PROGRAMS_MAX], repository)
+
+
+def _computes(paths: Iterable[str], repository: Repository) -> bool:
+    contents = map(repository.read, paths)
     return any(content is not None and adapters.is_program_relevant(content) for content in contents)
 
 

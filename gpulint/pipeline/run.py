@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.pipeline import check, node_pools, unchecked
+from gpulint.pipeline import check, literals, node_pools, unchecked, users
 from gpulint.pipeline.session import Options, Session, Unusable
 from gpulint.pipeline.watchdog import Watchdog
 from gpulint.policy.config.files import SettingsError
@@ -42,8 +42,9 @@ def report(run: Session, paths: Sequence[str], watched: Progress = iter) -> Repo
     """Return the report on the named files; `watched` passes them on one by one."""
     found, seen = evaluate(run, watched(find_sources(run, paths)))
     found = node_pools.add(found, run.tree, seen, build_watchdog(run.options))
+    found = users.add(found, run, paths, seen, build_watchdog(run.options))
     found = unchecked.add_findings(found, run, unchecked.build_is_named(run, paths))
-    return suppress(run, found, seen, paths or ["."])
+    return literals.relocate(suppress(run, found, seen, paths or ["."]), run)
 
 
 def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
@@ -55,7 +56,7 @@ def check_files(run: Session, files: Iterable[Source | Skip]) -> Report:
 def settle(run: Session, found: Report, paths: Sequence[str]) -> Report:
     """Add what was not checked to a report on these paths, and apply suppression."""
     found = unchecked.add_findings(unchecked.add_skips(found, run), run, unchecked.build_is_named(run, paths))
-    return suppress(run, found)
+    return literals.relocate(suppress(run, found), run)
 
 
 def evaluate(

@@ -90,6 +90,8 @@ class Finding(NamedTuple):
     """null: the finding counts"""
     help: Annotated[str, HIDDEN] = ""
     subject: Subject = Subject()
+    literal: Annotated[Related | None, HIDDEN] = None
+    """The deciding value in a file that the checked one only names."""
 
     def place(self) -> tuple[str, int, int, str]:
         """Where it stands among the findings of a report."""

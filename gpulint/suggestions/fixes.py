@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gpulint.report.model import Finding, Report, Suggestion
+from gpulint.report.model import Failure, Finding, Report, Suggestion
 from gpulint.suggestions.edits.apply import Files, decode
 from gpulint.suggestions.edits.splices import Inexact
 from gpulint.suggestions.verification import Evaluate, apply_verified
@@ -39,14 +39,15 @@ class SkippedFix(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The new content of each changed file, the applied and the skipped fixes, and the findings
-    that need --unsafe.
+    """The new content of each changed file, the applied and the skipped fixes, the findings that
+    need --unsafe, and faults of gpulint itself.
     """
 
     contents: Files
     applied: tuple[AppliedFix, ...] = ()
     skipped: tuple[SkippedFix, ...] = ()
     unsafe: int = 0
+    failures: tuple[Failure, ...] = ()
 
 
 def fix_file(
@@ -55,38 +56,40 @@ def fix_file(
     evaluate: Evaluate,
     unsafe: bool,
     accept: Callable[[Report], Report] = lambda report: report,
+    content: bytes | None = None,
 ) -> Outcome:
     """Answer the findings of one file, one after another, until none is left that can be answered.
 
-    `files` are the files that may change. Each change is kept if its finding is gone and nothing
-    else is new. `accept` marks the findings that are left alone.
+    `files` are the files that may change; the file itself has other `content` if it is not among them. Each change is
+    kept if its finding is gone and nothing else is new. `accept` marks the findings that are left alone.
     """
+    own = files[path] if content is None else content
     contents: dict[str, bytes] = {}
     applied: list[AppliedFix] = []
     skipped: dict[object, SkippedFix] = {}
-    report = accept(evaluate({path: files[path]}).suggestions())
+    report = accept(evaluate({path: own}).suggestions())
     while len(applied) < FIXES_OF_A_FILE_MAX and (finding := _find_next(report, skipped, unsafe)) is not None:
-        written = _fix_finding(finding, path, {**files, **contents}, evaluate, unsafe)
+        written = _fix_finding(finding, path, {**files, **contents}, evaluate, unsafe, content)
         if isinstance(written, SkippedFix):
             skipped[_key(finding)] = written
             continue
         fix, changed = written
         contents.update(changed)
         applied.append(fix)
-        report = accept(evaluate({path: contents.get(path, files[path])}).suggestions())
+        report = accept(evaluate({**contents, path: contents.get(path, own)}).suggestions())
     waiting = sum(bool(finding.suggestions) and not _choose(finding, unsafe) for finding in report.open)
-    return Outcome(contents, tuple(applied), tuple(skipped.values()), waiting)
+    return Outcome(contents, tuple(applied), tuple(skipped.values()), waiting, report.failures)
 
 
 def _fix_finding(
-    finding: Finding, path: str, files: Files, evaluate: Evaluate, unsafe: bool
+    finding: Finding, path: str, files: Files, evaluate: Evaluate, unsafe: bool, content: bytes | None
 ) -> tuple[AppliedFix, Files] | SkippedFix:
     """Write the first suggestion of a finding that is verified; return why none is, if so."""
     reasons = []
     for suggestion in _choose(finding, unsafe):
         try:
             _refuse_generated(suggestion, files)
-            changed = apply_verified(finding, suggestion, path, files, evaluate)
+            changed = apply_verified(finding, suggestion, path, files, evaluate, content)
             return AppliedFix(finding, suggestion, frozenset(changed)), changed
         except Inexact as inexact:
             reasons.append(f"{suggestion.title}: {inexact.reason}")

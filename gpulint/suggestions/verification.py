@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from gpulint.policy.rules.evaluate import Outcome
@@ -36,6 +36,9 @@ class Evaluation(Protocol):
 
     def suggestions(self) -> Report:
         """Return the report on the files with suggestions."""
+
+    def users(self, paths: Collection[str]) -> Files:
+        """Return the contents of the files whose workloads may rest on some other files."""
 
 
 Evaluate = Callable[[Files], Evaluation]
@@ -83,10 +86,17 @@ class Verification:
     """The verification of suggestions for one file; each text is evaluated once."""
 
     def __init__(
-        self, source: Source, evaluate: Evaluate, loaded: Loaded | None = None, unchanged: Unchanged | None = None
+        self,
+        source: Source,
+        evaluate: Evaluate,
+        loaded: Loaded | None = None,
+        unchanged: Unchanged | None = None,
+        read: Callable[[str], bytes | None] = lambda path: None,
     ) -> None:
         path = source.path
         self._source = source
+        self._read = read
+        self._evaluate_files = evaluate
         self.loaded = loaded
         self._unchanged = unchanged
         self._evaluate = functools.cache(lambda content: evaluate({path: content}))
@@ -101,13 +111,14 @@ class Verification:
         """Return why the changed text does not clear these rules of an owner, or fires new ones;
         empty if it is better.
 
-        A suggestion with an edit that has no exact location, or one in another file, was verified
-        on facts alone.
+        A suggestion with an edit that has no exact location was verified on facts alone.
         """
         path, content = self._source.path, self._source.content
-        if any(edit.location is None or edit.location.path != path for edit in suggestion.edits):
+        if any(edit.location is None for edit in suggestion.edits):
             return ""
         cleared = {(owner, rule) for rule in rules}
+        if any(edit.location is not None and edit.location.path != path for edit in suggestion.edits):
+            return self._find_objection_elsewhere(suggestion, cleared)
         try:
             if (pair := self._change_document(suggestion, owner[0])) is not None:
                 return _compare_verdicts(cleared, *pair)
@@ -115,6 +126,24 @@ class Verification:
         except Inexact:
             return ""
         return _compare_verdicts(cleared, self._verdicts(content, owner[0]), self._verdicts(changed, owner[0]))
+
+    def _find_objection_elsewhere(self, suggestion: Suggestion, cleared: set[tuple[Owner, str]]) -> str:
+        """Return why a change of other files is not better for this one, or worse for another that uses them."""
+        path = self._source.path
+        elsewhere = {edit.location.path for edit in suggestion.edits if edit.location} - {path}
+        contents = {name: content for name in elsewhere if (content := self._read(name)) is not None}
+        unchanged = self._evaluate_files({path: self._source.content, **contents})
+        try:
+            changed = apply.apply_edits(suggestion, {path: self._source.content, **contents})
+        except Inexact:
+            return ""
+        users = {**unchanged.users(elsewhere), path: self._source.content, **contents}
+        before, after = self._evaluate_files(users), self._evaluate_files({**users, **changed})
+        for name in (path, *sorted(users.keys() - {path})):
+            pair = (_collect_verdicts(evaluation.roles(name)) for evaluation in (before, after))
+            if objection := _compare_verdicts(cleared if name == path else set(), *pair):
+                return objection if name == path else f"{name}: {objection}"
+        return ""
 
     def _change_document(self, suggestion: Suggestion, workload: str) -> tuple[Verdicts, Verdicts] | None:
         """Return the verdicts before and after a suggestion that changes one document of several; None for others."""
@@ -201,17 +230,24 @@ class EditLocator:
     def _load(self, path: str) -> tuple[Loaded, str] | None:
         if path not in self._loaded:
             content = self._source.content if path == self._source.path else self._read(path)
-            loaded = documents.load(path, content or b"")
+            loaded = documents.load_text(path, content or b"")
             self._loaded[path] = (loaded, apply.decode(content)) if content and loaded.documents else None
         return self._loaded[path]
 
 
-def apply_verified(finding: Finding, suggestion: Suggestion, path: str, files: Files, evaluate: Evaluate) -> Files:
+def apply_verified(
+    finding: Finding, suggestion: Suggestion, path: str, files: Files, evaluate: Evaluate, content: bytes | None = None
+) -> Files:
     """Return the contents after a suggestion is written; Inexact if it does not answer its finding
-    or adds another.
+    or adds another, also in a file that uses a changed one.
+
+    The checked file has other `content` if it is not among the files that may change.
     """
     changed = apply.apply_edits(suggestion, files)
-    present = {name: files[name] for name in (path, *changed)}
+    elsewhere = changed.keys() - {path}
+    users = evaluate({}).users(elsewhere) if elsewhere else {}
+    known = {**files, path: files[path] if content is None else content}
+    present = {name: known.get(name, users.get(name, b"")) for name in (path, *sorted(users.keys() | changed.keys()))}
     before, after = evaluate(present).report(), evaluate({**present, **changed}).report()
     if objection := _compare_reports(finding, before, after, by_word=not suggestion.values):
         raise Inexact(objection)

@@ -14,6 +14,7 @@ from checkout import committed
 from pre_commit.clientlib import load_manifest
 
 from gpulint.source import documents
+from gpulint.source.repository import mentions
 
 EXAMPLES = checkout.ROOT / "examples"
 
@@ -29,6 +30,19 @@ spec:
       args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192, --max-num-batched-token=4096]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
+STARTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: llm}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  containers:
+    - name: server
+      image: registry.example/llm:1
+      command: [python, /srv/app/serve.py]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+SERVES = "from vllm import LLM\nllm = LLM('Qwen/Qwen3-8B', max_model_len=65536)\n"
 
 pytestmark = [
     pytest.mark.first,
@@ -86,12 +100,26 @@ def test_scripts_are_checked_and_other_files_without_a_suffix_are_let_pass(
 ) -> None:
     script = "#!/bin/bash\n#SBATCH --gpus-per-node=2\nvllm serve Qwen/Qwen3-8B --tensor-parallel-size 4\n"
     (repository / "serve.slurm").write_text(script, encoding="utf-8")
-    (repository / "Makefile").write_text("run:\n\tdocker run --gpus all nvidia/cuda {{\n", encoding="utf-8")
+    (repository / "NOTES").write_text("run:\n\tdocker run --gpus all nvidia/cuda {{\n", encoding="utf-8")
     code, shown = run(repository, environment)
     assert code == 1, shown
     assert "error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instance has 2" in shown
     assert "--> serve.slurm:3:49" in shown
-    assert "Makefile" not in shown
+    assert "NOTES" not in shown
+
+
+def test_a_program_that_is_committed_alone_is_checked_with_the_manifest_that_starts_it(
+    repository: Path, environment: dict[str, str]
+) -> None:
+    (repository / "app").mkdir()
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "other.yaml")
+    (repository / "pod.yaml").write_text(STARTS, encoding="utf-8")
+    (repository / "app" / "serve.py").write_text(SERVES.replace("65536", "8192"), encoding="utf-8")
+    committed(repository, environment)
+    (repository / "app" / "serve.py").write_text(SERVES, encoding="utf-8")
+    checkout.git(repository, environment, "add", "app/serve.py")
+    code, shown = precommit(repository, environment)
+    assert (code, "--> app/serve.py:2:41" in shown, "other.yaml" in shown) == (1, True, False), shown
 
 
 def test_the_files_of_one_commit_are_checked_in_one_run(repository: Path, environment: dict[str, str]) -> None:
@@ -125,11 +153,24 @@ def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -
     assert [name for name in sorted(read) if not documents.is_read(name) or not pattern.search(name)] == []
 
 
+@pytest.mark.parametrize("name", ["train.py", "deploy.yaml/x.PY", "notebooks/train.ipynb"])
+def test_the_filter_of_a_hook_lets_programs_pass(name: str) -> None:
+    assert documents.is_program(name)
+    assert all(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
+
+
 @pytest.mark.parametrize(
-    "name", ["chat.md", "train.py", "gpu.go", "notes.txt", "a.yaml.bak", "x.conf", "deploy.yaml/x.py"]
+    "name", [".env", "config/serving.env", ".env.production", "Dockerfile", "docker/Dockerfile.gpu", "vllm.dockerfile"]
 )
+def test_the_filter_of_a_hook_lets_variables_and_image_builds_pass(name: str) -> None:
+    assert mentions.is_used(name)
+    assert all(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
+
+
+@pytest.mark.parametrize("name", ["chat.md", "gpu.go", "notes.txt", "a.yaml.bak", "x.conf", "deploy.yaml/x.go"])
 def test_the_filter_of_a_hook_lets_nothing_pass_that_is_never_read(name: str) -> None:
     assert not documents.is_read(name)
+    assert not documents.is_program(name)
     assert not any(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
 
 

@@ -152,3 +152,48 @@ def test_what_one_block_collects_another_does_not() -> None:
     assert [entry.reason for entry in outer] == ["more than 2 lines"]
     assert inner == {}
     assert excess.is_over(3, 2, "more than {} lines")
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: llm}
+spec:
+  containers:
+    - name: server
+      image: registry.example/llm:1
+      command: [python, PROGRAM]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+LOOPS = "for a in [1, 2, 3, 4, 5, 6, 7, 8]:\n"
+PROGRAMS = {
+    "long.py": (
+        f"from vllm import LLM\nLLM('a/b')\n{'a = 1' + chr(10)}" * 9_000,
+        "a Python file has more than 256,000 characters",
+    ),
+    "large.py": ("from vllm import LLM\nLLM('a/b')\n#" + "x" * 5_000_000, "a program has more than 5,000,000 bytes"),
+    "large.ipynb": ('{"cells": [' + " " * 5_000_000 + "]}", "a program has more than 5,000,000 bytes"),
+    "steps.py": (
+        "from vllm import LLM\n" + "".join(" " * at + LOOPS for at in range(9)) + " " * 9 + "b = 1\nLLM('a/b')",
+        "a Python program takes more than 60,000 steps to evaluate",
+    ),
+    "deep.py": ("from vllm import LLM\nx = " + "-" * 50_000 + "1", "a Python file is nested too deep to be parsed"),
+    "old.py": ("from vllm import LLM\nprint 'a'\n", "a Python file that does not parse as Python 3"),
+    "broken.ipynb": ('{"cells": [', "a notebook that cannot be read: "),
+    "binary.py": ("from vllm import LLM\0", "a program that gpulint does not read"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_over_a_limit_is_reported_for_the_manifest_that_starts_it(name: str) -> None:
+    content, reason = PROGRAMS[name]
+    Path(".git").mkdir()
+    Path(name).write_text(content)
+    Path("pod.yaml").write_text(POD.replace("PROGRAM", name))
+    Path("second.yaml").write_text(POD.replace("PROGRAM", name).replace("llm", "second"))
+    for paths in (["pod.yaml"], ["pod.yaml", "second.yaml"]):
+        report = gpulint.check(paths)
+        assert list_unchecked(report) == []
+        (skip,) = report.skipped
+        assert (skip.path, skip.cause) == (name, "language")
+        assert skip.reason.startswith(reason)

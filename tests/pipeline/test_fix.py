@@ -22,7 +22,7 @@ from gpulint.pipeline import check, fix
 from gpulint.pipeline.plan import plan_file
 from gpulint.policy.resolved import ResolvedPolicy
 from gpulint.policy.rules.rule import load_shipped
-from gpulint.report.model import Edit, Finding, Location, Report, Suggestion
+from gpulint.report.model import Edit, Failure, Finding, Location, Report, Suggestion
 from gpulint.source import documents
 from gpulint.source.repository import Source, WorkTree
 from gpulint.suggestions import fixes, verification
@@ -104,6 +104,15 @@ def reasons(text: str, unsafe: bool = False, path: str = "spec.yaml") -> str:
     found = outcome(text, unsafe, path)
     assert not found.contents
     return "\n".join(one.reason for one in found.skipped)
+
+
+def test_a_fault_while_fixes_are_computed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = Failure("spec.yaml", "checking the file", "OSError: disk")
+    monkeypatch.setattr(fixes, "fix_file", lambda *_: Outcome({}, failures=(fault,)))
+    rules = ResolvedPolicy(tuple(load_shipped().values()), tuple(load_shipped()))
+    run = fix.compute([Source("spec.yaml", CHAT.encode())], WorkTree(tmp_path), rules, unsafe=False)
+    assert run.report.failures == (fault,)
+    assert fix.check_again(run, WorkTree(tmp_path), rules).failures == (fault,)
 
 
 # ---- must be fixed

@@ -26,7 +26,7 @@ CHECKPOINTS = (
 SIGNED = frozenset(
     {
         "spare_gpus", "sequence_excess", "headroom", "headroom_bytes", "weight_headroom_bytes",
-        "generation_weight_headroom_bytes",
+        "generation_weight_headroom_bytes", "spread_headroom", "spread_headroom_bytes",
         "kv_cache_bytes",  # what weights leave for the cache; negative: that much is lacking
         "reserve_bytes",  # of LMDeploy, a share of what weights leave
         "weight_buffer_bytes",  # fitted: what was measured beside the sum of the tensors

@@ -136,6 +136,5 @@ def test_every_adapter_with_a_sample_and_every_engine_has_a_target() -> None:
         for folder in ("serving", "trainers")
         for place in (ROOT / "gpulint" / "engines" / folder).glob("[a-z]*.py")
     }
-    assert engines - {"megatron_network", "vllm_settings", "vocabulary"} <= {
-        name.removeprefix("engine-") for name in names
-    }
+    shared = {"megatron_network", "preference", "recipes", "vllm_settings", "vocabulary"}
+    assert engines - shared <= {name.removeprefix("engine-") for name in names}

@@ -6,12 +6,13 @@ import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
-from gpulint.adapters.programs import nccl_variables
+from gpulint.adapters.programs import example_settings, nccl_variables
 from gpulint.adapters.programs.container_command import Environment
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
@@ -107,7 +108,9 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     program = {} if readings else _read_program(service, invocations)
     read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings, invocations)
-    roles = tuple(_count_instance(role) for role in read_roles)
+    container = compose_program.read_container(service, environment)
+    example = example_settings.build(compose_service.find_example(service, repository))
+    roles = tuple(replace(_count_instance(role).having(**example), container=container) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
 
@@ -149,6 +152,7 @@ def _read_settings(service: Service, environment: Environment) -> dict[str, Fiel
     """Read the memory, processors and shared memory of a container."""
     fields = {
         "shared_memory_default": Field(not _has_shared_memory(service), (service.origin,)),
+        "shared_memory_remedy": Field("set shm_size: 8g or ipc: host"),
         "service_links": Field(False, source="compose sets no variables for services"),
         "engines_on_card": Field(Unknown("other services of the host may use the same GPUs"), (service.origin,)),
     }

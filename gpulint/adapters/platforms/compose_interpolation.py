@@ -86,6 +86,17 @@ def fill(text: str, variables: Mapping[str, str | None]) -> Text:
     return Text("".join(characters), places, tuple(holes))
 
 
+def find_variable(written: str, text: Text) -> str:
+    """Return the only variable whose value is a part of a text; empty if there is none, or several."""
+    found = {place.reference for place in text.places if place.reference is not None}
+    if len(found) != 1:
+        return ""
+    ((start, end),) = found
+    match = _DOLLAR.match(written, start)
+    is_whole = any((place.start, place.end) == (start, end) for place in text.places)
+    return (match["bare"] or match["braced"] or "") if match is not None and is_whole else ""
+
+
 def _locate_hole(places: Sequence[int], hole: Hole) -> int:
     try:
         return places.index(hole.start)

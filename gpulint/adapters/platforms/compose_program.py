@@ -16,7 +16,7 @@ from gpulint.adapters.programs.dockerfile import BuiltImage
 from gpulint.engines import Argument, Invocation, image_tags
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin
+from gpulint.workload import Container, Field, Origin
 
 BUILT = "the image is built from the repository's own files"
 
@@ -37,12 +37,14 @@ def invocations(
     own = service.find("entrypoint")
     overridden = own is not None and own.value is not None
     image = _resolve_image(service, built)
-    variables = _merge_variables(environment, {}, _read_image_variables(service, built))
+    variables = _merge_variables(environment, {}, _read_image_variables(service, build))
     if build and not overridden and (text := _find_shell_text(service, build.image)).script:
         place, file = compose_devices.locate(service, "build"), build.file
         script = Script(text.script, lambda start, end: Origin(file, (), (text.at + start, text.at + end)))
         for invocation in container_command.expand_script(image, script, variables):
-            yield invocation._replace(arguments=tuple(_refer(word, place) for word in invocation.arguments))
+            yield invocation._replace(
+                arguments=tuple(container_command.refer(word, place) for word in invocation.arguments)
+            )
         return
     given = _read_words(service, build if not overridden else None)
     words = tuple(container_command.mark_placeholder(word) for word, _ in given)
@@ -52,11 +54,42 @@ def invocations(
     if file_script := container_command.script_file(words, find):
         for invocation in container_command.expand_script(image, file_script.script, variables, file_script.given):
             yield invocation._replace(
-                arguments=tuple(_refer(word, file_script.named.origin) for word in invocation.arguments)
+                arguments=tuple(
+                    container_command.refer(word, file_script.named.origin) for word in invocation.arguments
+                )
             )
         return
     of_image = not overridden and (built is None or built.entrypoint is None)
     yield from container_command.programs(image, words, variables, _make_script_reader(texts), of_image)
+
+
+def read_container(service: Service, environment: Environment) -> Container | None:
+    """Return how a service starts its image, or the one that it builds."""
+    build, image = compose_service.find_build(service), service.text("image")
+    if image is None and build is None:
+        return None
+    named = Argument(None, compose_devices.locate(service, "build"), BUILT) if image is None else image
+    entrypoint, command = (
+        tuple(container_command.mark_placeholder(word) for word, _ in compose_service.words(service, key))
+        if _is_stated(service, key)
+        else None
+        for key in ("entrypoint", "command")
+    )
+    folder = service.text("working_dir")
+    return Container(
+        named,
+        entrypoint,
+        command,
+        environment,
+        environment.open_ended,
+        (folder.text if folder is not None else "") or "",
+        build,
+    )
+
+
+def _is_stated(service: Service, key: str) -> bool:
+    stated = service.find(key)
+    return stated is not None and stated.value is not None
 
 
 def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, Text]]:
@@ -105,9 +138,13 @@ def _read_build_words(service: Service, starts: dockerfile.StartCommand, file: D
     ]
 
 
-def _read_image_variables(service: Service, built: BuiltImage | None) -> dict[str, Argument]:
+def _read_image_variables(service: Service, build: Build | None) -> dict[str, Argument]:
     place = compose_devices.locate(service, "build")
-    return {name: Argument(value, place) for name, value in (built.variables if built else {}).items()}
+    settings = build.image.settings if build is not None else {}
+    return {
+        name: Argument(setting.value, place, behind=Origin(build.file, (), setting.span) if build else None)
+        for name, setting in settings.items()
+    }
 
 
 def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:
@@ -123,15 +160,6 @@ def _resolve_image(service: Service, built: BuiltImage | None) -> Argument:
     written = service.fill_variables(stated).text
     name = image_tags.split_image(written)[0].rpartition("/")[2]
     return image._replace(text=written, why="", category="") if image.text is None and "$" not in name else image
-
-
-def _refer(word: Argument, named: Origin) -> Argument:
-    """Return a word of another file's script, located where the compose file includes it."""
-    if word.origin.document is named.document:
-        return word
-    if word.behind is not None and word.behind.document is named.document:
-        return word._replace(origin=word.behind, behind=word.origin)
-    return word._replace(origin=named, behind=word.origin)
 
 
 def _hide_variables(environment: Environment, names: set[str]) -> Environment:

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from gpulint import workload
 from gpulint.adapters.platforms import compose_interpolation
 from gpulint.adapters.platforms.compose_interpolation import Text
 from gpulint.adapters.programs import container_command, dockerfile
 from gpulint.engines import Argument
-from gpulint.source import documents, excess
+from gpulint.source import documents, dotenv, excess
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Origin
@@ -27,8 +28,6 @@ CALLER = "caller's variable"
 _DEFAULT = re.compile(r"(?:^|/)(?:docker-)?compose(?P<suffix>\.ya?ml)$")
 _FURTHER = re.compile(r"(?:docker-)?compose[.-](?P<purpose>[\w.-]+)\.ya?ml")
 """Files that are passed with `-f` after the default one, by names that their authors choose."""
-_LINE = re.compile(r"""(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|[^\n]*)""")
-_COMMENT = re.compile(r"(?:^|\s)#.*")
 _BREAKS = frozenset(";&|<>")
 """Characters at which go-shellwords, which splits the strings of a compose file, stops reading.
 
@@ -46,6 +45,12 @@ class Layer(NamedTuple):
     document: Document
     path: Path
     reference: Origin | None = None
+
+
+class Variables(dict[str, str | None]):
+    """The variables of a project's `.env`, and where it states them."""
+
+    origins: Mapping[str, Origin] = {}
 
 
 class StatedValue(NamedTuple):
@@ -68,12 +73,16 @@ class StatedValue(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service: its layers, the most specific first, and the variables of the project's `.env`."""
+    """A service: its layers, the most specific first, and the variables of the project's `.env`.
+
+    `example` is the file whose variables are taken instead, if there is no `.env`.
+    """
 
     name: str
     layers: tuple[Layer, ...]
     variables: Mapping[str, str | None]
     origin: Origin
+    example: str = ""
 
     def find(self, *keys: str) -> StatedValue | None:
         """Return the value of a key, from the most specific layer that has it."""
@@ -100,7 +109,10 @@ class Service(NamedTuple):
     def word(self, stated: StatedValue) -> Argument:
         """Return a scalar as one word."""
         return _make_word(
-            stated, self.fill_variables(stated), container_command.read_spelling(stated.origin, stated.value)
+            stated,
+            self.fill_variables(stated),
+            container_command.read_spelling(stated.origin, stated.value),
+            self.variables,
         )
 
     def fill_variables(self, stated: StatedValue) -> Text:
@@ -112,9 +124,8 @@ def read_service(document: Document, name: str, repository: Repository) -> Servi
     """Return a service of a compose file, with its override file and what it extends."""
     own = tuple(_find_layers(document, ("services", name), repository, None, EXTENDS_MAX))
     over = tuple(_find_overriding(document, name, repository))
-    return Service(
-        name, (*over, *own), _read_variables(document.path, repository), Origin(document, ("services", name))
-    )
+    variables, example = _read_variables(posixpath.join(posixpath.dirname(document.path), ".env"), repository)
+    return Service(name, (*over, *own), variables, Origin(document, ("services", name)), example)
 
 
 def add_default_file(service: Service, repository: Repository) -> Service:
@@ -180,23 +191,40 @@ def _load(path: str, content: bytes | None) -> tuple[Document, ...]:
 # ---- variables
 
 
-def _read_variables(path: str, repository: Repository) -> Mapping[str, str | None]:
-    """Return the variables of the project's `.env`; the caller's environment precedes them."""
-    content = repository.read(posixpath.join(posixpath.dirname(path), ".env"))
-    return dict(parse_dotenv(content.decode("utf-8", "replace"))) if content is not None else {}
+def _read_variables(path: str, repository: Repository) -> tuple[Variables, str]:
+    """Return the variables of a file such as the project's `.env`, and the example that they come from if nobody committed it.
 
-
-def parse_dotenv(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the variables of a `.env` file.
-
-    Source: docs.docker.com/compose/how-tos/environment-variables/variable-interpolation.
+    The caller's environment precedes them.
     """
-    for match in _LINE.finditer(text):
-        name, value = match[1], match[2].strip()
-        quote = value[:1] if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1 else ""
-        value = value[1:-1] if quote else _COMMENT.sub("", value).strip()
-        if quote == "'" or "$" not in value:
-            yield name, value
+    if (content := repository.read(path)) is not None:
+        return _parse(path, content), ""
+    for example in dotenv.list_examples(path):
+        if (content := repository.read(example)) is not None:
+            found = _parse(example, content)
+            kept = Variables({name: value for name, value in found.items() if not dotenv.is_placeholder(value or "")})
+            kept.origins = found.origins
+            return kept, example
+    return Variables(), ""
+
+
+def _parse(path: str, content: bytes) -> Variables:
+    """Return the variables of a file with the places of their values."""
+    loaded = documents.load_text(path, content).documents
+    entries = list(dotenv.parse(loaded[0].text)) if loaded else []
+    variables = Variables({entry.name: entry.value for entry in entries})
+    variables.origins = {entry.name: Origin(loaded[0], (), (entry.start, entry.end)) for entry in entries}
+    return variables
+
+
+def find_example(service: Service, repository: Repository) -> str:
+    """Return the example of a file of variables whose values a service takes; empty if it takes none."""
+    for stated in _list_files(service):
+        path = _find_file(service, stated)
+        if path and repository.read(path) is None and (example := _read_variables(path, repository)[1]):
+            return example
+    written = " ".join(str(layer.document.get(layer.path)) for layer in service.layers) if service.example else ""
+    uses = any(re.search(rf"\$\{{?{re.escape(name)}\b", written) for name in service.variables)
+    return service.example if uses else ""
 
 
 def environment(service: Service, repository: Repository) -> container_command.Environment:
@@ -205,11 +233,23 @@ def environment(service: Service, repository: Repository) -> container_command.E
     The latter take precedence.
     """
     variables = container_command.Environment()
-    for stated in [*service.items("env_file"), *filter(_is_text, service.find_all("env_file"))]:
+    for stated in _list_files(service):
         _read_file(service, stated, repository, variables)
     for stated in reversed(tuple(service.find_all("environment"))):
         variables.update(_read_entries(service, stated))
     return variables
+
+
+def _list_files(service: Service) -> list[StatedValue]:
+    return [*service.items("env_file"), *filter(_is_text, service.find_all("env_file"))]
+
+
+def _find_file(service: Service, stated: StatedValue) -> str:
+    """Return the path of an entry of `env_file`; empty if a variable in it is not known."""
+    file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
+    filled = compose_interpolation.fill(str(file), service.variables)
+    folder = posixpath.dirname(stated.origin.document.path)
+    return "" if filled.holes else posixpath.normpath(posixpath.join(folder, filled.text))
 
 
 def _is_text(stated: StatedValue) -> bool:
@@ -219,15 +259,11 @@ def _is_text(stated: StatedValue) -> bool:
 def _read_file(
     service: Service, stated: StatedValue, repository: Repository, variables: container_command.Environment
 ) -> None:
-    file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
-    filled = compose_interpolation.fill(str(file), service.variables)
-    folder = posixpath.dirname(stated.origin.document.path)
-    content = None if filled.holes else repository.read(posixpath.normpath(posixpath.join(folder, filled.text)))
-    if content is None:
-        variables.open_ended = True
-        return
-    for name, value in parse_dotenv(content.decode("utf-8", "replace")):
-        variables[name] = stated.argument(value)
+    path = _find_file(service, stated)
+    found, example = _read_variables(path, repository) if path else (Variables(), "")
+    variables.open_ended |= not path or (not example and repository.read(path) is None)
+    for name, value in found.items():
+        variables[name] = stated.argument(value)._replace(behind=found.origins.get(name))
 
 
 def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, Argument]]:
@@ -244,14 +280,15 @@ def _read_entries(service: Service, stated: StatedValue) -> Iterator[tuple[str, 
             yield name, _read_passed(service, name, setting)
             continue
         places = range(len(name) + 1, len(text.text))
-        yield name, _make_word(setting, text.part(places, value), "")
+        yield name, _make_word(setting, text.part(places, value), "", service.variables)
 
 
 def _read_passed(service: Service, name: str, stated: StatedValue) -> Argument:
     """Return a name without a value, from the project's `.env` or the caller's environment."""
     given = service.variables.get(name)
     if given is not None:
-        return stated.argument(given)
+        origin = service.variables.origins.get(name) if isinstance(service.variables, Variables) else None
+        return stated.argument(given)._replace(behind=origin)
     return stated.argument(None, f"{name} is taken from the caller's environment", CALLER)
 
 
@@ -265,8 +302,8 @@ class Build(NamedTuple):
     file: Document
 
 
-def read_build(service: Service, repository: Repository) -> Build | None:
-    """Read the Dockerfile of a service if the repository has it."""
+def find_build(service: Service) -> workload.Build | None:
+    """Return how a service's image is built; None if it is not, or a variable decides how."""
     stated = service.find("build")
     if stated is None:
         return None
@@ -275,13 +312,20 @@ def read_build(service: Service, repository: Repository) -> Build | None:
     filled = [compose_interpolation.fill(str(name), service.variables) for name in named]
     if any(name.holes for name in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
         return None
-    folder = posixpath.dirname(stated.origin.document.path)
-    shown = posixpath.normpath(posixpath.join(folder, filled[0].text, filled[1].text))
-    content = repository.read(shown)
-    if content is None:
+    context = posixpath.normpath(posixpath.join(posixpath.dirname(stated.origin.document.path), filled[0].text))
+    shown = posixpath.normpath(posixpath.join(context, filled[1].text))
+    arguments = _read_arguments(service, own.get("args"))
+    return workload.Build(shown, "" if context == "." else context, filled[2].text, arguments)
+
+
+def read_build(service: Service, repository: Repository) -> Build | None:
+    """Read the Dockerfile of a service if the repository has it."""
+    found = find_build(service)
+    content = repository.read(found.dockerfile) if found is not None else None
+    if found is None or content is None:
         return None
-    text = content.decode("utf-8", "replace")
-    image = dockerfile.read(text, _read_arguments(service, own.get("args")), filled[2].text)
+    shown, text = found.dockerfile, content.decode("utf-8", "replace")
+    image = dockerfile.read(text, found.arguments, found.target)
     root = Node("scalar", 0, len(text), text)
     return Build(image, Document(shown, 0, text, root, "shell", text)) if image else None
 
@@ -305,7 +349,8 @@ def words(service: Service, key: str) -> list[tuple[Argument, Text]]:
         return []
     if isinstance(stated.value, list):
         return [_read_item(service, item) for item in _iterate_items(stated)]
-    return [(_make_word(stated, part, ""), part) for part in _split(service.fill_variables(stated))]
+    parts = _split(service.fill_variables(stated))
+    return [(_make_word(stated, part, "", service.variables), part) for part in parts]
 
 
 def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
@@ -313,7 +358,7 @@ def _read_item(service: Service, stated: StatedValue) -> tuple[Argument, Text]:
     written, text = container_command.read_spelling(stated.origin, stated.value), service.fill_variables(stated)
     if written and not text.text:
         return stated.argument(None, f"{written} is set by the caller", CALLER), text
-    return _make_word(stated, text, written), text
+    return _make_word(stated, text, written, service.variables), text
 
 
 def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
@@ -323,7 +368,7 @@ def _iterate_items(stated: StatedValue) -> Iterator[StatedValue]:
         )
 
 
-def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
+def _make_word(stated: StatedValue, text: Text, written: str, variables: Mapping[str, str | None]) -> Argument:
     """Return a text as one word, which is unknown if the caller sets a variable in it.
 
     `written` is the whole value as it is in the file.
@@ -332,7 +377,11 @@ def _make_word(stated: StatedValue, text: Text, written: str) -> Argument:
     if text.holes:
         why = f"{text.holes[0].name} is set by the caller"
         return stated._replace(value=text.text).argument(None, why, CALLER, span)
-    return stated.argument(text.text, span=span)
+    word = stated.argument(text.text, span=span)
+    if not isinstance(variables, Variables) or word.behind is not None or span is None:
+        return word
+    spelling = container_command.read_spelling(stated.origin, stated.value)
+    return word._replace(behind=variables.origins.get(compose_interpolation.find_variable(spelling, text)))
 
 
 def _split(text: Text) -> Iterator[Text]:

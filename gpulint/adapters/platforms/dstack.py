@@ -314,7 +314,8 @@ def _read_shared_memory(document: Document, part: Part) -> dict[str, Field]:
     return {
         "shared_memory_default": Field(
             True, (place,), source="default of dstack 0.21.2 (runner/internal/shim/models.go)"
-        )
+        ),
+        "shared_memory_remedy": Field("set shm_size: 8GB under resources"),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded
@@ -16,7 +17,7 @@ from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Role, Unknown, Workload
+from gpulint.workload import Container, Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("job ", "nomad_job", "job\t")
 TRIGGERS = ("nvidia/gpu", "amd/gpu")
@@ -115,7 +116,9 @@ def _read_task(
     if readings and readings[0][0].fields.get("engine", Field(None)).value == "ollama":
         fields |= _read_pulled(document, path, values)
     program = {} if readings else task.program(invocations, anchor)
-    yield from task.roles(str(path[-1]), anchor, {**fields, **program}, readings)
+    container = _read_container(document, path, variables, values)
+    for role in task.roles(str(path[-1]), anchor, {**fields, **program}, readings, invocations):
+        yield replace(role, container=container)
 
 
 # ---- GPUs
@@ -232,14 +235,36 @@ def _read_invocations(
             if document.get(image_path) is not None
             else Argument(None, Origin(document, image_path), "no image")
         )
-        words = []
         stated = [key for key in ("entrypoint", "command", "args") if document.get((*config, key)) is not None]
-        for key in stated:
-            listed = document.get((*config, key))
-            places = [(*config, key, at) for at in range(len(listed))] if isinstance(listed, list) else [(*config, key)]
-            words += [_read_word(document, place, values) for place in places]
+        words = tuple(word for key in stated for word in _read_words(document, (*config, key), values))
         own = not {"entrypoint", "command"} & set(stated) and image.text is not None
-        yield from container_command.programs(image, tuple(words), variables, _read_script, image_program=own)
+        yield from container_command.programs(image, words, variables, _read_script, image_program=own)
+
+
+def _read_container(
+    document: Document, path: Path, variables: Environment, values: Mapping[str, Argument]
+) -> Container | None:
+    """Return how Docker starts a task's image: its own entry point, and the words in place of the image's command."""
+    for config in replica.items(document, (*path, "config")):
+        if document.get((*config, "image")) is None:
+            continue
+        words = {key: _read_words(document, (*config, key), values) for key in ("entrypoint", "command", "args")}
+        command = (*words["command"], *words["args"])
+        folder = document.get((*config, "work_dir"))
+        return Container(
+            _read_word(document, (*config, "image"), values),
+            words["entrypoint"] or None,
+            command or None,
+            variables,
+            folder=folder if isinstance(folder, str) else "",
+        )
+    return None
+
+
+def _read_words(document: Document, path: Path, values: Mapping[str, Argument]) -> tuple[Argument, ...]:
+    listed = document.get(path)
+    places = [(*path, at) for at in range(len(listed))] if isinstance(listed, list) else [path]
+    return tuple(_read_word(document, place, values) for place in places) if listed is not None else ()
 
 
 def _read_script(word: Argument) -> container_command.Script:

@@ -60,7 +60,7 @@ def roles(
 ) -> Iterator[Role]:
     """Yield one role per engine that a container or machine starts, or one for its program."""
     command = python_program.choose(invocations)
-    for reading in _merge_readings(readings, fields["gpus_per_pod"]):
+    for reading in merge_readings(readings, fields["gpus_per_pod"]):
         own = {**fields, **reading.fields}
         if reading.fields.get("engine", Field(None)).value == "ollama" and "checkpoint" not in own:
             own["checkpoint"] = Field(pods.REQUESTED, reading.fields["engine"].origins or (anchor,))
@@ -71,7 +71,7 @@ def roles(
         yield Role(name, anchor, own, reading.arguments, reading.open_ended, command=command)
 
 
-def _merge_readings(readings: Sequence[Read], gpus: Field) -> tuple[Reading, ...]:
+def merge_readings(readings: Sequence[Read], gpus: Field) -> tuple[Reading, ...]:
     """Return the readings.
 
     Several engines leave fields unknown, but training runs are sequential.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from gpulint import engines, units
@@ -94,7 +95,9 @@ def _read_container(
         own |= _read_model_name(given, reading)
         own |= _complete_engine(document, spec, path, own, environment, moved)
         command = python_program.choose(invocations)
-        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended, command=command)
+        container = container_command.read_container(document, path, environment)
+        role = Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended, command=command)
+        yield role if container is None else replace(role, container=container)
 
 
 def _read_engines(

@@ -10,11 +10,11 @@ from gpulint.adapters.programs import processes
 from gpulint.engines import Argument, Invocation
 from gpulint.source import excess, shell
 from gpulint.source.documents import Document, Path
-from gpulint.workload import Field, Origin
+from gpulint.workload import Container, Field, Origin
 
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 """Kubernetes reads from the left: `$$` is one dollar sign, so `$$(NAME)` is no reference."""
-WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
+WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)(?::?-[^{}]*)?\}|(?P<bare>\w+))\"?")
 VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 CALLER = "caller's variable"
 PLACEHOLDER = re.compile(
@@ -114,6 +114,21 @@ def invocations(
     )
     yield from programs(
         named, (*command, *args), variables, _read_script, image_program=not command, beside=tuple(beside)
+    )
+
+
+def read_container(document: Document, path: Path, variables: Environment) -> Container | None:
+    """Return how a container starts by its image; None if it states none."""
+    image = _read_image(document, path)
+    if image.text is None:
+        return None
+    entrypoint, command = (
+        tuple(_read_words(document, (*path, key), variables)) if document.get((*path, key)) else None
+        for key in ("command", "args")
+    )
+    folder = document.get((*path, "workingDir"))
+    return Container(
+        image, entrypoint, command, variables, variables.open_ended, folder if isinstance(folder, str) else ""
     )
 
 
@@ -348,7 +363,10 @@ def _read_shell_word(script: Script, word: shell.Word, variables: Environment) -
         unset = variables[name] if name in variables and variables[name].text is None else Argument(None, place)
         unread = _mark_unreadable(word.raw, place, unset.why or f"{stated} is not known here")
         return unread._replace(category=unset.category or _find_category(word, place, variables))
-    return Argument(word.text, place, behind=variables[name].origin if name in variables else None)
+    known = variables.get(name)
+    if known is None or known.text is None or not word.text.endswith(known.text):
+        return Argument(word.text, place)
+    return Argument(word.text, place, behind=known.behind or known.origin)
 
 
 def _find_category(word: shell.Word, place: Origin, variables: Environment) -> str:
@@ -356,6 +374,15 @@ def _find_category(word: shell.Word, place: Origin, variables: Environment) -> s
     category = processes.category(Argument(None, place._replace(span=None), f"{word.why} {word.raw}"))
     elsewhere = variables.open_ended and any(name not in variables for name in VARIABLE.findall(word.raw))
     return "another object" if elsewhere and category == CALLER else category
+
+
+def refer(word: Argument, named: Origin) -> Argument:
+    """Return a word of another file's script, located where the checked file names the script."""
+    if word.origin.document is named.document:
+        return word
+    if word.behind is not None and word.behind.document is named.document:
+        return word._replace(origin=word.behind, behind=word.origin)
+    return word._replace(origin=named, behind=word.behind or word.origin)
 
 
 def _unwrap(words: tuple[Argument, ...]) -> tuple[Argument, ...]:

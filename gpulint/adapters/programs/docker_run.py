@@ -28,6 +28,7 @@ def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
         granted["gpus_per_pod"] = gpus
     if step.launcher == "docker run":
         granted["shared_memory_default"] = _has_small_shared_memory(step)
+        granted["shared_memory_remedy"] = Field("start the container with --shm-size=8g or --ipc=host")
     if (memory := step.last("memory")) is not None:
         granted["host_memory_bytes"] = _parse_bytes(memory)
     if privileged := step.stated.get("privileged"):

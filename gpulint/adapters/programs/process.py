@@ -16,7 +16,7 @@ from gpulint.adapters.programs.launchers import Launch
 from gpulint.adapters.programs.processes import Step
 from gpulint.adapters.programs.slurm import Job
 from gpulint.engines import Argument
-from gpulint.source import excess, shell
+from gpulint.source import dotenv, excess, shell
 from gpulint.source.documents import Document, Node
 from gpulint.source.recipes import Translated
 from gpulint.source.repository import Repository
@@ -30,8 +30,10 @@ REMOTE = frozenset({"ssh", "sbatch", "qsub", "bsub"})
 SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
 SOURCES = frozenset({"source", "."})
 DEPTH_MAX = 4
+PRESETS_MAX = 40
+"""The most files that a script may source one of."""
 PATH_IN_FOLDERS = re.compile(
-    rf"(?:--?[\w.-]+=)?(?:{HOLE}|/(?:[\w.+-]+/)*{HOLE})(?:/(?:[\w.+-]|{HOLE})+)*/(?!bin/|.*\.(?:sh|py)$)[\w.+-]+/?"
+    rf"(?:--?[\w.-]+=)?(?:{HOLE}|/(?:[\w.+-]+/)*{HOLE})(?:/(?:[\w.+-]|{HOLE})+)*/(?!bin/|[\w.+-]*+(?<=\.sh|\.py)$)[\w.+-]+/?"
 )
 """A path below a folder that is not known: its last component is a name, and no program."""
 NAMED = re.compile(r"\$(?:\w+|\{\w+\})")
@@ -41,7 +43,9 @@ class StartedCommand(NamedTuple):
     """One command of a script: what it starts, the variables it sees, and its job.
 
     `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
-    gives a Ray cluster before it submits a program to it.
+    gives a Ray cluster before it submits a program to it. `example` is the example of a file of variables that the
+    script sources and the repository lacks. `ray_spans_job` means that the script started Ray on
+    further nodes of its job. `sources` are the files that it has sourced by then.
     """
 
     launch: Launch
@@ -49,6 +53,9 @@ class StartedCommand(NamedTuple):
     conditional: bool
     job: Job | None
     cluster: Argument | None = None
+    ray_spans_job: bool = False
+    example: str = ""
+    sources: tuple[Document, ...] = ()
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -87,6 +94,7 @@ class Reader:
         self.references: dict[str, Origin] = {}
         self.reference: Origin | None = None
         self.asked: set[str] = set()
+        self.example = ""
         self.choices = choices
         self.recipe = recipe
 
@@ -95,7 +103,7 @@ class Reader:
         text = self.document.data if isinstance(self.document.data, str) else ""
         text = self.recipe.text if self.recipe is not None else text
         within = ScriptContext(slurm.job(text, self.place))
-        commands = shell.read_commands(text, within.variables(), self.read_sourced, self.choices)
+        commands = shell.read_commands(text, within.variables(), self.read_sourced, self.choices, self.list_sourced)
         return tuple(_add_ray_gpus(self._expand(commands, within, 0)))
 
     def place(self, start: int, end: int) -> Origin:
@@ -119,11 +127,14 @@ class Reader:
                 name: self._build_argument(word)
                 for name, word in {**command.environment, **dict(command.assignments)}.items()
             }
+            given = self._read_env_files(unwrapped)
             started = StartedCommand(
                 unwrapped._replace(steps=(*within.steps, *unwrapped.steps)),
-                {**within.environment, **seen, **unwrapped.environment},
+                {**within.environment, **seen, **given, **unwrapped.environment},
                 command.conditional,
                 within.job,
+                example=self.example,
+                sources=tuple(self.sources.values()),
             )
             inner = self._find_inner(started, command, words)
             if inner is None or excess.is_over(
@@ -133,6 +144,19 @@ class Reader:
                 continue
             for nested in self._expand(*inner, depth + 1):
                 yield nested._replace(conditional=nested.conditional or started.conditional)
+
+    def _read_env_files(self, launch: Launch) -> dict[str, Argument]:
+        """Return the variables of the files that a container is given with `--env-file`."""
+        found: dict[str, Argument] = {}
+        for word in (word for step in launch.steps for word in step.stated.get("env_file", ())):
+            given = self.read_sourced(word.text) if word.text else None
+            if given is None:
+                continue
+            source, text = given
+            for entry in dotenv.parse(text):
+                behind = Origin(self.sources[source], (), span=(entry.start, entry.end))
+                found[entry.name] = Argument(entry.value, word.origin, behind=behind)
+        return found
 
     # ---- scripts within
 
@@ -175,6 +199,8 @@ class Reader:
         if (other := self.sources.get(word.source)) is not None:
             behind = origin._replace(document=other)
             origin = self.references.setdefault(word.source, self.reference or self.place(0, 0))
+        elif word.elsewhere is not None:
+            behind = self.place_in(word.elsewhere[0], *word.elsewhere[1])
         text = word.text if word.text is not None else _read_path(word)
         if text is not None:
             return Argument(text, origin, behind=behind)
@@ -195,7 +221,7 @@ class Reader:
             return None
         content = self.repository.read(shown)
         if content is None:
-            return None
+            return self._read_example(shown)
         text = content.decode("utf-8", "replace")
         if shell.is_too_long(text):
             return shown, text
@@ -208,6 +234,37 @@ class Reader:
         self.sources[shown] = loaded[0] if loaded else Document(shown, 0, text, whole, "shell", text)
         return shown, str(self.sources[shown].data)
 
+    def list_sourced(self, path: str) -> tuple[str, ...]:
+        """Return the files that a path from the script's folder may be, of which one name or a part of it is open."""
+        folder, _, name = path.rpartition("/")
+        before, hole, after = name.partition(HOLE)
+        if self.repository is None or not hole or HOLE in folder or HOLE in after or path.startswith(("/", "~")):
+            return ()
+        shown = normpath(join(dirname(self.document.path), folder))
+        found = (file for file in self.repository.list_files(shown) if dirname(file) == shown)
+        own = self.document.path
+        names = (file.rpartition("/")[2] for file in found if file != own)
+        fitting = [
+            name
+            for name in names
+            if name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+        ]
+        return tuple(f"{folder or '.'}/{name}" for name in fitting[:PRESETS_MAX]) if before or after else ()
+
+    def _read_example(self, path: str) -> tuple[str, str] | None:
+        """Return the example of a file of variables that nobody committed, without what a user fills in."""
+        for example in dotenv.list_examples(path) if self.repository is not None else ():
+            if (content := self.repository.read(example)) is None:
+                continue
+            text = content.decode("utf-8", "replace")
+            if shell.is_too_long(text) or "\0" in text:
+                return None
+            self.example = example
+            shown = dotenv.blank_placeholders(text)
+            self.sources[example] = Document(example, 0, text, Node("scalar", 0, len(text), text), "shell", text)
+            return example, shown
+        return None
+
 
 def _read_path(word: Word) -> str | None:
     """Return a path of which only folders are unknown, such as $HOME/models/NAME, with the names of their variables."""
@@ -219,14 +276,17 @@ def _read_path(word: Word) -> str | None:
 
 
 def _add_ray_gpus(commands: Iterable[StartedCommand]) -> Iterator[StartedCommand]:
-    """Yield the commands of a script, with the GPUs of the Ray cluster that an earlier one starts."""
+    """Yield the commands of a script, with the GPUs of the Ray cluster that an earlier one starts, and its nodes."""
     cards: Argument | None = None
+    joined = False
     for started in commands:
         if [word.text for word in started.words[:2]] == ["ray", "start"]:
             cards = _read_ray_gpus(started.words) or cards
+            joined |= any((word.text or word.flag).startswith("--address") for word in started.words[2:])
         submits = any(step.launcher == "ray job submit" for step in started.launch.steps)
         alone = started.job is None and not started.launch.steps
-        yield started._replace(cluster=cards) if cards is not None and (submits or alone) else started
+        cluster = cards if submits or alone else None
+        yield started._replace(cluster=cluster, ray_spans_job=joined and started.job is not None)
 
 
 def _read_ray_gpus(words: tuple[Argument, ...]) -> Argument | None:

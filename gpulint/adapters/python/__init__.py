@@ -5,14 +5,13 @@ A program is read and never run. Where a manifest, a job or a script starts it, 
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import cerebrium, task
+from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, training
+from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, starters, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -58,14 +57,13 @@ MENTIONS = (
     "exllamav2",
     "ctransformers",
     "sentence_transformers",
+    "torch",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
 HOSTED = frozenset({"runpod.serverless.start"})
 """Calls of a program whose image the platform itself starts: docs.runpod.io/serverless/workers/handler-functions."""
-TRITON = "config.pbtxt"
-CEREBRIUM = "cerebrium.toml"
 
 
 def claims(document: Document) -> Claim:
@@ -88,8 +86,11 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    hosted = any(call.name in HOSTED for call in evaluated.calls)
-    if not placements and (found is None or (not hosted and _is_started(document, repository))):
+    if found is None and not placements:
+        found = reading.read_uncalled(document, evaluated, repository)
+    is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
+    is_placed |= any(call.name in HOSTED for call in evaluated.calls)
+    if (not placements and found is None) or (not is_placed and starters.is_started(document.path, repository)):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
@@ -100,16 +101,6 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         }
         counts = {**_open_host(found, document), **stated}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
-
-
-def _is_started(document: Document, repository: Repository) -> bool:
-    """Return whether another file starts a program: one that names it, or the configuration of a model of Triton."""
-    above = posixpath.dirname(posixpath.dirname(document.path))
-    of_triton = posixpath.basename(document.path) == "model.py" and repository.exists(posixpath.join(above, TRITON))
-    of_app = posixpath.basename(document.path) == cerebrium.PROGRAM and repository.exists(
-        posixpath.join(posixpath.dirname(document.path), CEREBRIUM)
-    )
-    return of_triton or of_app or repository.mentions_program(document.path, jobs.find_imports())
 
 
 def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:
@@ -149,7 +140,8 @@ def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Fiel
     fields |= training.choose_half(fields)
     if "engine" not in fields and "task" not in fields:
         fields["program"] = Field(name, (anchor,))
-    place = found.arguments if found.arguments is not None and anchor.span == (0, 0) else anchor
+    is_here = found.arguments is not None and found.arguments.document is document
+    place = found.arguments if found.arguments is not None and is_here and anchor.span == (0, 0) else anchor
     role = Role(name, place, fields, open_ended=found.open_ended)
     return Workload(name, _find_kind(role), "python", document, (), (role,))
 

@@ -101,7 +101,9 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
             app = decorator.receiver.get("image") if isinstance(decorator.receiver, Object) else None
             image = decorator.get("image") or app
-            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, image, root(decorator) == RAY)
+            hooks = (one for one in decorator.keywords.values() if isinstance(one, Function))
+            nodes = frozenset(node for one in (value, *hooks) for node in list_nodes(one))
+            yield Placement(name, anchor, nodes, fields, image, root(decorator) == RAY)
 
 
 def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:
@@ -321,7 +323,9 @@ def read_instance(value: Value, call: Object, reader: Reader) -> dict[str, Field
     """Return the accelerator and GPUs of a machine type of SageMaker."""
     field = make_field(reader, value, call.place)
     if not isinstance(field.value, str):
-        return {"gpus_per_pod": field, "accelerator": field} if isinstance(field.value, Unknown) else {}
+        left = field.value if isinstance(field.value, Unknown) else Unknown(f"{field.value} is no machine type")
+        unknown = Field(left, field.origins)
+        return {"gpus_per_pod": unknown, "accelerator": unknown}
     machine = Field(field.value.removeprefix("ml."), field.origins)
     accelerator, gpus = machine_types.find_accelerator(machine, None, None, "aws")
     return {"accelerator": accelerator, "gpus_per_pod": gpus or accelerator}

@@ -64,12 +64,6 @@ def _load_rows() -> Mapping[str, Mapping[str, str]]:
     return tables.index_rows("python_jobs", "call")
 
 
-def list_packages() -> tuple[str, ...]:
-    """Return the packages of the calls that start a script or a command."""
-    rows = [row for row in _load_rows().values() if row["script"] or row["command"]]
-    return tuple(dict.fromkeys(row["call"].partition(".")[0] for row in rows))
-
-
 def _follow(value: Value, steps: Sequence[str], calls: Sequence[Object]) -> Value | None:
     found: Value | None = value
     for step in steps:

@@ -27,7 +27,6 @@ from gpulint.workload import Command, Field, Role, Unknown
 
 CLOUDS = ("aws", "azure", "gcp")
 RAY = "ray"
-ESTIMATORS = "sagemaker"
 MACHINE = "any host"
 PREFIX = "ml."
 """SageMaker's own mark before a machine type of EC2."""
@@ -39,13 +38,6 @@ ONE = Field(1, source="one machine unless stated otherwise")
 FLAG = "-"
 NESTED_MAX = 2
 CHOICES_MAX = 32
-
-
-@functools.cache
-def find_imports() -> str:
-    """Return the pattern of an import of a package by which a program hands work to a platform."""
-    packages = "|".join(map(re.escape, (ESTIMATORS, *job_calls.list_packages())))
-    return rf"\b(?:import|from)[ \t]+(?:{packages})\b"
 
 
 def list_roles(document: Document, evaluated: Evaluated, name: str, repository: Repository) -> Iterator[Role]:

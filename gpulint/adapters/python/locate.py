@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gpulint.adapters.programs.python_program import Started
+from gpulint.source import documents
 from gpulint.source.repository import Repository
 
 VARIABLE = re.compile(r"^(?:\"?\$(?:\w+|\{[^}]*\})\"?/)+")
@@ -16,16 +17,34 @@ FOLDERS = ("", "src", "app")
 def find(started: Started, near: str, repository: Repository) -> str | None:
     """Return the path of a program; of a path inside a container, the one file of the repository that ends like it."""
     for path in _list_candidates(started, near):
-        if repository.read(path) is not None:
+        if repository.read(path) is not None or (documents.is_program(path) and repository.exists(path)):
             return path
     inner = _list_inner(started)
     found = repository.find_programs(posixpath.basename(inner[0]), near)
     for ending in inner:
         if matching := [path for path in found if path == ending or path.endswith(f"/{ending}")]:
             return _choose(matching, near)
+    if not found:
+        return _find_above(inner, near, repository)
     if "/" in inner[0].strip("/") and started.is_module:
         return None
     return found[0] if len(found) == 1 else None
+
+
+def _find_above(inner: list[str], near: str, repository: Repository) -> str | None:
+    """Return the one file below a folder above the file that starts it whose path ends like the program's.
+
+    Git does not track it yet, so that nothing else finds it.
+    """
+    folders = [posixpath.dirname(near)]
+    while (above := posixpath.dirname(folders[-1])) != folders[-1]:
+        folders.append(above)
+    for ending in inner:
+        paths = dict.fromkeys(posixpath.normpath(posixpath.join(folder, ending)) for folder in folders)
+        existing = [path for path in paths if repository.exists(path)]
+        if existing:
+            return existing[0] if len(existing) == 1 else None
+    return None
 
 
 def _choose(paths: list[str], near: str) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpulint.adapters.python import deepspeed_settings, frameworks, models
-from gpulint.adapters.python.words import Reader, last_name, make_field, root
+from gpulint.adapters.python.words import Reader, is_on, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
 from gpulint.workload import Field
@@ -35,32 +35,42 @@ STRATEGIES = {
     **dict.fromkeys(("fsdp", "fsdpstrategy"), "fsdp"),
     **dict.fromkeys(("deepspeed_stage_1", "deepspeed_stage_2", "deepspeed_stage_3"), "deepspeed"),
 }
+ENGINE = "pytorch"
+NO_ADAPTERS: Mapping[str, Field] = {
+    name: Field(None, source="the program configures no adapters") for name in ("lora_rank", "lora_targets")
+}
+UNDIVIDED: Mapping[str, Field] = {
+    name: Field(1, source="the program gives DeepSpeed a whole model of Transformers")
+    for name in ("tensor_parallel", "pipeline_parallel")
+}
+AS_LOADED = Field("as-loaded", source="the program states no number format where it loads the model")
+HALVES = frozenset({"bfloat16", "float16"})
+CASTS = {"half": "float16", "float16": "float16", "bfloat16": "bfloat16"}
 CHECKPOINTING = re.compile(r"(?:gradient_checkpointing_enable|enable_gradient_checkpointing)$")
 
 
 def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading | None:
     """Return a training loop that the program writes itself; None if it has none."""
-    if not any(_learns(call) for call in calls):
+    anchor = next((call for call in calls if _learns(call)), None)
+    if anchor is None:
         return None
-    fields: dict[str, Field] = {"task": Field("training"), **frameworks.read_core(calls, reader, program)}
+    place = reader.word(Constant(anchor.name, anchor.place), anchor.place).origin
+    core = frameworks.read_core(calls, reader, program)
+    fields: dict[str, Field] = {"task": Field("training"), **NO_ADAPTERS, **core}
+    if not core:
+        fields["engine"] = Field(ENGINE, (place,))
     model, built = next(models.find_loaded(calls), None), frameworks.find_built(calls)
     if built is not None:
         fields |= frameworks.read_built(built, reader)
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
-        dtype = models.read_dtype(model, reader).get("weight_dtype")
-        if dtype is not None and dtype.value != "auto":
-            fields["parameter_dtype"] = dtype
     if (config := models.find_adapters(calls)) is not None:
         fields |= models.read_adapters(config, reader)
+    fields["activation_checkpointing"] = Field("none", source="the program calls nothing that recomputes activations")
     for call in calls:
-        fields = {**fields, **_read_part(call, reader)}
-    anchor = next(call for call in calls if _learns(call))
-    return Reading(
-        fields,
-        reader.word(Constant(anchor.name, anchor.place), anchor.place).origin,
-        "the program trains in a loop of its own",
-    )
+        fields |= _read_part(call, fields, reader)
+    fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
+    return Reading(fields, place, "the program trains in a loop of its own" if core else "")
 
 
 def _learns(call: Object) -> bool:
@@ -68,7 +78,7 @@ def _learns(call: Object) -> bool:
     return LEARNS.search(call.name) is not None or _is_lightning(call) or frameworks.is_composer(call)
 
 
-def _read_part(call: Object, reader: Reader) -> dict[str, Field]:
+def _read_part(call: Object, known: Mapping[str, Field], reader: Reader) -> dict[str, Field]:
     """Return what one call says of a training loop."""
     name = last_name(call)
     if name in OPTIMIZERS and root(call) in OPTIMIZER_PACKAGES:
@@ -85,19 +95,94 @@ def _read_part(call: Object, reader: Reader) -> dict[str, Field]:
         return {"sharding": Field("fsdp", reader.origins(None, call.place))}
     if name == "DistributedDataParallel":
         return {"sharding": Field("ddp", reader.origins(None, call.place))}
-    if name == "DataLoader" and (size := call.get("batch_size")) is not None and isinstance(size, Constant):
-        return {"micro_batch_size": make_field(reader, size, call.place)}
+    if name == "DataLoader" and "micro_batch_size" not in known:
+        size = call.get("batch_size") or (call.arguments[1] if len(call.arguments) > 1 else None)
+        return {"micro_batch_size": make_field(reader, size, call.place)} if read_number(size) and size else {}
     if call.name == "deepspeed.initialize":
-        config = call.get("config") or call.get("config_params")
-        if isinstance(config, Constant) and isinstance(config.value, str):
-            return {
-                "deepspeed_config": make_field(reader, config, call.place),
-                "sharding": Field("deepspeed", reader.origins(config, call.place)),
-            }
-        return deepspeed_settings.read(config, reader)
-    if CHECKPOINTING.search(call.name):
+        return _read_deepspeed(call, reader)
+    if CHECKPOINTING.search(call.name) or _checkpoints_for_quantized(call):
         return {"activation_checkpointing": Field("full", reader.origins(None, call.place))}
     return {}
+
+
+def _checkpoints_for_quantized(call: Object) -> bool:
+    """Return whether PEFT's preparation of a quantised model switches recomputation on, as it does unless told otherwise."""
+    asked = call.get("use_gradient_checkpointing")
+    return last_name(call) == "prepare_model_for_kbit_training" and (asked is None or is_on(asked))
+
+
+def _read_deepspeed(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return what `deepspeed.initialize` is given: a file, a dict, or arguments that name a file."""
+    config = call.get("config") or call.get("config_params")
+    engine = {"engine": Field("deepspeed", reader.origins(None, call.place))}
+    if models.trace(call.get("model")) is not None:
+        engine |= UNDIVIDED
+    if isinstance(config, Constant) and isinstance(config.value, str):
+        return {
+            **engine,
+            "deepspeed_config": make_field(reader, config, call.place),
+            "sharding": Field("deepspeed", reader.origins(config, call.place)),
+        }
+    return {**engine, **deepspeed_settings.read(config, reader)}
+
+
+def _read_formats(
+    calls: Sequence[Object], model: Object | None, known: Mapping[str, Field], reader: Reader
+) -> dict[str, Field]:
+    """Return the formats of weights and computation: autocast computes in 16 bits and leaves the weights as they are."""
+    stated = models.read_dtype(model, reader).get("weight_dtype") if model is not None else None
+    dtype = stated if stated is not None and stated.value != "auto" else _read_cast(calls, reader)
+    computed = _read_autocast(calls, reader) or {
+        name: field for name, field in known.items() if name in ("training_dtype", "autocast")
+    }
+    half = computed.get("training_dtype", Field(None)).value in HALVES
+    if not half:
+        weights = {"parameter_dtype": dtype} if dtype is not None and "lora_rank" not in _list_adapted(known) else {}
+        return {**computed, **weights, **({"training_dtype": dtype} if dtype is not None else {})}
+    if known.get("sharding", Field(None)).value == "deepspeed" or "lora_rank" in _list_adapted(known):
+        return computed
+    return {**computed, "parameter_dtype": dtype or AS_LOADED}
+
+
+def _list_adapted(known: Mapping[str, Field]) -> Iterable[str]:
+    return [name for name, field in known.items() if name == "lora_rank" and field.value is not None]
+
+
+def _read_autocast(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return the format in which `torch.autocast` computes: float16 on GPUs unless it is stated."""
+    for call in calls:
+        if (
+            last_name(call) != "autocast"
+            or root(call) != "torch"
+            or read_text(call.arguments[0] if call.arguments else None) == "cpu"
+        ):
+            continue
+        if (enabled := call.get("enabled")) is not None and not is_on(enabled):
+            continue
+        dtype = call.get("dtype")
+        place = reader.origins(dtype, call.place)
+        if dtype is None:
+            return {
+                "training_dtype": Field("float16", place, source="default of torch.autocast"),
+                "autocast": Field(True, place),
+            }
+        named = HALF.get(read_text(dtype) or "")
+        if named is not None:
+            return {"training_dtype": make_field(reader, dtype, call.place, named), "autocast": Field(True, place)}
+    return {}
+
+
+def _read_cast(calls: Sequence[Object], reader: Reader) -> Field | None:
+    """Return the format to which a program casts its model: `.half()`, `.bfloat16()`, `.to(torch.bfloat16)`."""
+    for call in calls:
+        name = last_name(call)
+        if name not in ("half", "bfloat16", "to") or models.trace(call.receiver) is None:
+            continue
+        for value in (*call.arguments, call.get("dtype")) if name == "to" else (Constant(name, call.place),):
+            named = HALF.get(CASTS.get(read_text(value) or "", ""))
+            if named is not None and value is not None:
+                return make_field(reader, value, call.place, named)
+    return None
 
 
 def _is_lightning(call: Object) -> bool:
@@ -115,6 +200,13 @@ def _read_lightning(call: Object, reader: Reader) -> dict[str, Field]:
     steps = call.get("accumulate_grad_batches")
     if isinstance(steps, Constant) and isinstance(steps.value, int):
         fields["gradient_accumulation_steps"] = make_field(reader, steps, call.place)
+    devices = call.get("devices")
+    if (
+        devices is not None
+        and (read_number(devices) or 0) > 0
+        and read_text(call.get("accelerator")) not in ("cpu", "tpu")
+    ):
+        fields["program_devices"] = make_field(reader, devices, call.place)
     return {**fields, **_read_strategy(call.get("strategy"), call, reader)}
 
 
@@ -137,6 +229,7 @@ def _read_accelerator(call: Object, reader: Reader) -> dict[str, Field]:
     precision = call.get("mixed_precision")
     if isinstance(precision, Constant) and precision.value in HALF:
         fields["training_dtype"] = make_field(reader, precision, call.place, HALF[str(precision.value)])
+        fields["autocast"] = make_field(reader, precision, call.place, precision.value in ("bf16", "fp16"))
     steps = call.get("gradient_accumulation_steps")
     if isinstance(steps, Constant) and isinstance(steps.value, int):
         fields["gradient_accumulation_steps"] = make_field(reader, steps, call.place)

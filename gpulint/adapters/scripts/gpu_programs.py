@@ -16,9 +16,10 @@ from gpulint.adapters.programs.program_name import PYTHON
 from gpulint.adapters.scripts import cpu_only_programs, resources_of_process
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines import Argument, Invocation, Reading
+from gpulint.source import excess
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
-from gpulint.workload import Command, Origin
+from gpulint.workload import Command, Container, Origin
 
 SUFFIX = re.compile(r"(?<=.)\.(?:sh|bash|slurm|sbatch|sub|job|pbs|lsf)(?:\.\w+)?$")
 
@@ -63,9 +64,9 @@ def find(commands: Sequence[StartedCommand]) -> tuple[GpuProgram, ...]:
     return tuple(_find_fallback(commands))
 
 
-def starts_python(commands: Sequence[StartedCommand]) -> bool:
-    """Return whether a script starts a Python program, which the repository may have."""
-    return any(build_command(command) is not None for command in commands)
+def starts_own(commands: Sequence[StartedCommand]) -> bool:
+    """Return whether a script starts a Python program or a container, which the repository may have."""
+    return any(build_command(command) is not None or build_container(command) is not None for command in commands)
 
 
 def find_in_python(
@@ -73,12 +74,13 @@ def find_in_python(
 ) -> Iterator[GpuProgram]:
     """Yield the commands of a script without GPUs whose Python program, in the repository, computes on them."""
     started = [(command, own) for command in commands if (own := build_command(command)) is not None]
+    excess.is_over(len(started), PYTHON_PROGRAMS_MAX, "a script without GPUs starts more than {} Python programs")
     for command, own in started[:PYTHON_PROGRAMS_MAX]:
         if cpu_only_programs.prepares(command) or resources_of_process.runs_without_gpus(command):
             continue
         from gpulint.adapters.python import reading
 
-        if reading.read(own, document.path, repository) is not None:
+        if reading.computes(own, document.path, repository):
             yield GpuProgram(command, None, 1)
 
 
@@ -88,6 +90,36 @@ def build_command(command: StartedCommand) -> Command | None:
         return None
     image = command.launch.image or Argument(None, command.words[0].origin, "no image")
     return Command(image, command.words, command.environment, open_environment=True)
+
+
+def find_built(commands: Sequence[StartedCommand], document: Document, repository: Repository) -> Iterator[GpuProgram]:
+    """Yield the containers with GPUs that run the command of their image, which the repository builds."""
+    for command in commands:
+        container = build_container(command) if not command.words and resources_of_process.has_gpus(command) else None
+        if container is None or engines.read(build_invocation(command)) is not None:
+            continue
+        from gpulint.adapters.images import start
+
+        if start.computes(container, document.path, repository):
+            yield GpuProgram(command, None, 3)
+
+
+def build_container(command: StartedCommand) -> Container | None:
+    """Return how `docker run` starts a container; None behind a further launcher."""
+    step, image = command.launch.container, command.launch.image
+    if step is None or image is None or step.launcher != "docker run" or command.launch.steps[-1] is not step:
+        return None
+    passed = {word.text for word in step.stated.get("environment", ())} | command.launch.environment.keys()
+    environment = {name: word for name, word in command.environment.items() if name in passed}
+    entrypoint, folder = step.last("entrypoint"), step.last("workdir")
+    return Container(
+        image,
+        (entrypoint,) if entrypoint is not None else None,
+        command.words or None,
+        environment,
+        "env_file" in step.stated,
+        (folder.text if folder is not None else "") or "",
+    )
 
 
 def _find_fallback(commands: Sequence[StartedCommand]) -> Iterator[GpuProgram]:

@@ -55,4 +55,6 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 def _read(document: Document, repository: Repository, recipe: Recipe, choices: shell.Choices) -> alternatives.Read:
     reader = Reader(document, repository, choices, recipe.commands)
-    return alternatives.Read(gpu_programs.find(reader.read()), reader.place_in)
+    commands = reader.read()
+    built = gpu_programs.find_built(commands, document, repository)
+    return alternatives.Read((*gpu_programs.find(commands), *built), reader.place_in)

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.programs import processes, replica, slurm
+from gpulint.adapters.programs import example_settings, processes, replica, slurm
 from gpulint.adapters.programs.process import StartedCommand
 from gpulint.adapters.scripts import gpu_programs as scripts_gpu_programs
 from gpulint.adapters.scripts import resources_of_process
@@ -15,7 +15,7 @@ from gpulint.adapters.scripts.gpu_programs import GpuProgram
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Role, Unknown
+from gpulint.workload import Field, Origin, Role, Unknown
 
 OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
 """Trainers whose arguments are also keys of their configuration files, and the table that lists
@@ -34,6 +34,7 @@ def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: 
             fields = _divide_gpus(gpu_program, fields)
         if programs > 1 or gpu_program.one.job is None:
             fields["engines_on_card"] = Field(Unknown("other programs may run on the same GPUs"), (gpu_program.anchor,))
+        fields |= example_settings.build(gpu_program.one.example) | _list_sources(gpu_program.one)
         reading = gpu_program.reading
         yield Role(
             unique,
@@ -42,7 +43,14 @@ def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: 
             reading.arguments if reading else None,
             reading.open_ended if reading else "",
             command=scripts_gpu_programs.build_command(gpu_program.one),
+            container=scripts_gpu_programs.build_container(gpu_program.one),
         )
+
+
+def _list_sources(command: StartedCommand) -> dict[str, Field]:
+    """Return the files that the script of a command sources."""
+    found = tuple(Origin(document, ()) for document in command.sources)
+    return {"sourced_files": Field(", ".join(one.document.path for one in found), found)} if found else {}
 
 
 def _name_role(gpu_program: GpuProgram) -> str:
@@ -62,7 +70,8 @@ def _name_role(gpu_program: GpuProgram) -> str:
 
 def _build_fields(gpu_program: GpuProgram, repository: Repository) -> dict[str, Field]:
     """Return a program's fields. What the job allocates overrides the arguments of the engine."""
-    own = resources_of_process.fields(gpu_program.one, gpu_program.anchor, repository)
+    command = _leave_step(gpu_program.one) if _drives_ray(gpu_program, repository) else gpu_program.one
+    own = resources_of_process.fields(command, gpu_program.anchor, repository)
     if gpu_program.reading is None:
         return {**own, **_read_own_program(gpu_program)}
     engine_fields = dict(gpu_program.reading.fields)
@@ -84,6 +93,33 @@ def _build_fields(gpu_program: GpuProgram, repository: Repository) -> dict[str, 
         total = replica.product(both["gpus_per_pod"], both["pods_per_replica"])
         both["gpus_per_replica"] = own["gpus_per_replica"] if stated and isinstance(total.value, Unknown) else total
     return both
+
+
+def _drives_ray(gpu_program: GpuProgram, repository: Repository) -> bool:
+    """Return True if a program computes on the nodes of its job on which the script started Ray.
+
+    An engine stays on its own node unless it is told to use Ray, or its ranks are more than the GPUs of the node
+    (vLLM 0.10, vllm/config/parallel.py).
+    """
+    command, reading = gpu_program.one, gpu_program.reading
+    ranked = [launcher for launcher in command.launch.launchers if launcher in processes.RANKED]
+    if not command.ray_spans_job or ranked != ["srun"]:
+        return False
+    if reading is None:
+        return True
+    if any(word.text in ("ray", "--distributed-executor-backend=ray") for word in command.words):
+        return True
+    stated = resources_of_process.fields(command, gpu_program.anchor, repository)["gpus_per_replica"].value
+    return isinstance(stated, int) and _count_ranks(reading.fields) > stated
+
+
+def _leave_step(command: StartedCommand) -> StartedCommand:
+    """Return a command without the nodes and tasks of its own step, which only starts the driver."""
+    steps = tuple(
+        step._replace(stated={name: words for name, words in step.stated.items() if name not in ("nodes", "ntasks")})
+        for step in command.launch.steps
+    )
+    return command._replace(launch=command.launch._replace(steps=steps))
 
 
 def _find_retired(gpu_program: GpuProgram, repository: Repository) -> dict[str, Field]:
@@ -138,8 +174,13 @@ def _read_own_program(gpu_program: GpuProgram) -> dict[str, Field]:
 def _needs_more_than_all(fields: Mapping[str, Field]) -> bool:
     """Whether the parallelism that a program states needs more GPUs than the job has."""
     whole = fields["gpus_per_replica"].value if "gpus_per_replica" in fields else None
+    return isinstance(whole, int) and _count_ranks(fields) > whole
+
+
+def _count_ranks(fields: Mapping[str, Field]) -> int:
+    """Return the ranks of one copy of the model that a program states."""
     sizes = (fields[name].value for name in ("tensor_parallel", "pipeline_parallel") if name in fields)
-    return isinstance(whole, int) and math.prod(size for size in sizes if isinstance(size, int)) > whole
+    return math.prod(size for size in sizes if isinstance(size, int))
 
 
 def _divide_gpus(gpu_program: GpuProgram, fields: dict[str, Field]) -> dict[str, Field]:

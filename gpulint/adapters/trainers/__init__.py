@@ -75,6 +75,13 @@ def _read_role(module: ModuleType, document: Document, repository: Repository, s
     return Role(section or file_stem.find_stem(document.path), anchor if section else _find_anchor(document), fields)
 
 
+def read_run(module: ModuleType, document: Document, repository: Repository) -> dict[str, Field]:
+    """Return what a configuration file states of a run that another file starts, and what it leaves open."""
+    find = functools.partial(find_document, repository, document.path)
+    stated = dict(module.read_fields(document, find))
+    return {"task": Field("training"), **_find_undecided(module, document, stated), **stated}
+
+
 def merge_files(reading: Reading, find: Find) -> Reading:
     """Return a command's reading with its configuration files; the command takes precedence."""
     merged = dict(reading.fields)

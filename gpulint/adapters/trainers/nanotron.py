@@ -92,6 +92,6 @@ def _find_network(document: Document) -> dict[str, Field]:
         out_bias=False,
         mlp_bias=False,
         norm_vectors=1,
-        context=context if isinstance(context, int) else 0,
+        context=context if isinstance(context, int) and stated.is_size(context) else 0,
     )
     return {"network": Field(network.render(), (place,))}

@@ -57,8 +57,8 @@ class Architecture:
 
     @property
     def is_known(self) -> bool:
-        """Whether the shape is known, not only a parameter count read from a name."""
-        return self.layers is not None
+        """Whether the shape is known, not only a parameter count read from a name; a pipeline of images has several."""
+        return self.layers is not None or self.family in ("diffusion", "video-diffusion")
 
     @property
     def network_task(self) -> str | None:

@@ -24,7 +24,9 @@ from gpulint.cli.options import GroupedCommand
 
 if TYPE_CHECKING:
     from gpulint.cli.output_files import Output
+    from gpulint.pipeline.fix import AddUsers
     from gpulint.pipeline.session import Options, Session
+    from gpulint.pipeline.watchdog import Watchdog
     from gpulint.report.formats.terminal_view import View
     from gpulint.report.model import Report, Skip
     from gpulint.source.repository import Source
@@ -157,7 +159,7 @@ def _report_extras(
         return _report_rendered(run, extras.render, paths, extras.values)
     sources = _sources(run, paths, extras)
     if extras.diff:
-        _show_diff(run, sources, extras.unsafe, exit_zero)
+        _show_diff(run, sources, paths, extras.unsafe, exit_zero)
     return _fix(run, sources, paths, extras) if extras.fix else check_files(run, sources)
 
 
@@ -248,13 +250,16 @@ def _write_outputs(report: Report, requested: Sequence[Output], view: View, on_s
 # ---- fixes
 
 
-def _show_diff(run: Session, sources: Iterator[Source | Skip], unsafe: bool, exit_zero: bool) -> NoReturn:
+def _show_diff(
+    run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], unsafe: bool, exit_zero: bool
+) -> NoReturn:
     """Print what --fix would change as a diff; exit with 1 if it would change anything."""
     from gpulint.pipeline import fix as pipeline_fix
     from gpulint.pipeline.run import build_watchdog
 
     watchdog = build_watchdog(run.options)
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run))
+    adding, below = _adding(run, watchdog), paths or ["."]
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, unsafe, watchdog, _accepting(run), adding, below)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=True))
     if not rewrite.outcome.contents:
         further = "" if unsafe else "; --unsafe also applies suggestions with a trade-off or a higher cost"
@@ -272,14 +277,23 @@ def _fix(run: Session, sources: Iterator[Source | Skip], paths: Sequence[str], e
     from gpulint.pipeline.run import build_watchdog, settle
 
     watchdog = build_watchdog(run.options)
-    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, _accepting(run))
+    adding, below = _adding(run, watchdog), () if extras.stdin else paths or ["."]
+    accepting = _accepting(run)
+    rewrite = pipeline_fix.compute(sources, run.tree, run.given, extras.unsafe, watchdog, accepting, adding, below)
     if extras.stdin:
         click.echo(next(iter({**rewrite.files, **rewrite.outcome.contents}.values())), nl=False)
     else:
         rewrite = pipeline_fix.write(rewrite, run.tree)
     print_stderr(pipeline_fix.describe(rewrite.outcome, preview=False))
     print_stderr(f"not written {path}: {reason}" for path, reason in sorted(rewrite.refused.items()))
-    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given, watchdog), paths)
+    return settle(run, pipeline_fix.check_again(rewrite, run.tree, run.given, watchdog, adding), paths)
+
+
+def _adding(run: Session, watchdog: Watchdog) -> AddUsers:
+    """Return what adds to a report what the named files make of others that use them."""
+    from gpulint.pipeline import users
+
+    return lambda report, tree, paths: users.add(report, run._replace(tree=tree), paths, paths, watchdog)
 
 
 def _accepting(run: Session) -> Callable[[Report], Report]:

@@ -28,7 +28,7 @@ EVERY_ARGUMENT = re.compile(
     r"(?i)\"?\$(?:[@*]|\{[@*]\}|\{?\w*(?:ARG|OPT|EXTRA|FLAG|PARAM|OVERRIDE)\w*(?:\[[@*]\])?\}?)\"?"
 )
 """What stands for whole arguments: `"$@"`, `$EXTRA_ARGS`."""
-NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+NUMBER = re.compile(r"-?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")
 TRUE = frozenset({"true", "1", "yes", "y", "t"})
 FALSE = frozenset({"false", "0", "no", "n", "f"})
 NOTHING = frozenset({"", "null", "none", "None", "Null", "NULL", "~"})

@@ -17,7 +17,7 @@ from gpulint.policy.config import settings
 from gpulint.report.model import Skip
 from gpulint.source import documents
 from gpulint.source.git import Item
-from gpulint.source.repository import Source, Tree
+from gpulint.source.repository import Source, Tree, mentions
 from gpulint.source.repository.git_tree import GitTree
 from gpulint.source.repository.tree import NAME
 
@@ -52,6 +52,13 @@ def find_changed(files: Files, commit: GitTree) -> Changed:
     new = [source for source in every if not _is_unchanged(source, commit)]
     governs = any(isinstance(source, Source) and _governs(source.path, source.content) for source in new)
     return Changed(every if governs else new, frozenset(source.path for source in new))
+
+
+def find_changed_texts(tree: Tree, commit: GitTree) -> list[str]:
+    """Return the files of variables and of image builds that differ from a commit's, by their shown paths."""
+    shown = {commit.render_root_path(path): item for path, item in commit.held.items.items() if mentions.is_text(path)}
+    contents = ((path, item, tree.read(path)) for path, item in sorted(shown.items()) if item.kind == "file")
+    return [path for path, item, content in contents if content is not None and not _is_same(content, item.id)]
 
 
 def build_is_changed(tree: Tree, other: GitTree) -> Callable[[str], bool]:
@@ -105,15 +112,26 @@ def filter_changed(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[S
         return iter
     words = b"|".join(map(re.escape, sorted(names))) or b"(?!)"
     named = re.compile(rb"(?<![\w-])(?:%s)(?![\w-])" % words)
+    using = {user for tree in (base, head) for user in _find_users(tree, paths)}
 
     def filter_touched(files: Files) -> Iterator[Source | Skip]:
         return (
             source
             for source in files
-            if isinstance(source, Skip) or head.find_root_path(source.path) in paths or named.search(source.content)
+            if isinstance(source, Skip) or _may_differ(head.find_root_path(source.path)) or named.search(source.content)
         )
 
+    def _may_differ(path: str | None) -> bool:
+        return path in paths or path in using
+
     return filter_touched
+
+
+def _find_users(tree: GitTree, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths from the root of the specs of a commit that may use some of these files."""
+    used = [tree.render_root_path(path) for path in sorted(paths) if mentions.is_used(path)]
+    found = tree.find_users(used).paths if used else ()
+    yield from filter(None, map(tree.find_root_path, found))
 
 
 def _is_unchanged(source: Source | Skip, commit: GitTree) -> bool:
@@ -122,10 +140,11 @@ def _is_unchanged(source: Source | Skip, commit: GitTree) -> bool:
         return item is not None and _is_same_entry(commit.base / source.path, item)
     if item is None or item.kind != "file":
         return False
-    return item.id in (
-        _compute_id(source.content, item.id),
-        _compute_id(source.content.replace(b"\r\n", b"\n"), item.id),
-    )
+    return _is_same(source.content, item.id)
+
+
+def _is_same(content: bytes, id: str) -> bool:
+    return id in (_compute_id(content, id), _compute_id(content.replace(b"\r\n", b"\n"), id))
 
 
 def _is_same_entry(place: Path, item: Item) -> bool:

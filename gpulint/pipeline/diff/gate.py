@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters import nodes
-from gpulint.pipeline import check, hint_findings, run, session, unchecked
+from gpulint.pipeline import check, hint_findings, literals, run, session, unchecked, users
 from gpulint.pipeline.diff import changed_files, comparison, hints, provisioned, settings_hints
 from gpulint.pipeline.diff.comparison import Context, Side
 from gpulint.pipeline.diff.provisioned import Provisioned
@@ -68,7 +68,8 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
         if not options.base:
             return _check_work_tree(git, paths, options, policy, watched)
         sides = open_sides(git, options.base, options.head)
-        return _compare(sides, _prepare_sides(sides, asked, options, policy), asked, watched)
+        runs = _prepare_sides(sides, asked, options, policy)
+        return literals.relocate(_compare(sides, runs, asked, watched), runs.head)
     except GitError as error:
         raise Unusable(str(error)) from None
 
@@ -79,9 +80,13 @@ def _check_work_tree(git: Git, paths: Sequence[str], options: Options, policy: S
     """
     found = _prepare_under(git, paths, options) if options.policy_from else session.prepare(paths, options, policy)
     if options.changed:
-        changed = changed_files.find_changed(run.find_sources(found, paths), GitTree(git, git.commit("HEAD")))
+        commit = GitTree(git, git.commit("HEAD"))
+        changed = changed_files.find_changed(run.find_sources(found, paths), commit)
         report, seen = run.evaluate(found, watched(changed.files))
+        used = [*sorted(changed.paths), *changed_files.find_changed_texts(found.tree, commit)]
+        report = users.add(report, found, used, seen, run.build_watchdog(options))
         settled = run.suppress(found, unchecked.add_findings(report, found, changed.paths.__contains__), seen)
+        settled = literals.relocate(settled, found)
     else:
         settled = run.report(found, paths, watched)
     if not options.policy_from:

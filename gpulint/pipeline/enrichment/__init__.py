@@ -87,6 +87,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     """
     from gpulint.pipeline.enrichment import (
         autoscaling,
+        built_images,
         downloaded_checkpoint,
         kueue,
         launch_command,
@@ -97,7 +98,9 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         weights_storage,
     )
 
-    workload = python_programs.merge_programs(own_scripts.reopen(workload, repository), repository)
+    stated = own_scripts.reopen(workload, repository)
+    started = python_programs.merge_programs(built_images.merge_images(stated, repository), repository)
+    workload = built_images.mark_assumed(stated, started)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
     workload = downloaded_checkpoint.merge_downloads(workload, repository)

@@ -43,7 +43,7 @@ TARGET = re.compile(
 VARIABLE = re.compile(
     r"\$(?:\((?P<kubernetes>\w+)\)|\{(?P<braced>\w+)(?::?-(?P<otherwise>[^}]*))?\}|(?P<plain>[A-Za-z_]\w*))"
 )
-ASSIGNED = re.compile(r"(?:^|[\n;&]\s*)(?:export\s+)?(?P<name>[A-Za-z_]\w*)=[\"']?(?P<value>[\w./:-]+)")
+ASSIGNED = re.compile(r"(?:^|[\n;&])[ \t]*+(?:export[ \t]++)?(?P<name>[A-Za-z_]\w*+)=[\"']?(?P<value>[\w./:-]+)")
 
 
 class Download(NamedTuple):

@@ -5,6 +5,7 @@ Hardware and GPU counts stay with whatever starts the program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -44,11 +45,15 @@ def _is_open(role: Role) -> bool:
 
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Role:
+    from gpulint.adapters.python import own_files
     from gpulint.adapters.python import reading as python_reading
 
     if role.command is None:
         return role
-    found = python_reading.read(role.command, workload.document.path, repository)
+    near = workload.document.path
+    found = python_reading.read(role.command, near, repository)
+    if found is None and not role.text("engine"):
+        found = own_files.read(role.command, near, repository)
     if found is None:
         return role
     return settle(role, found.fields, found.open_ended)
@@ -59,10 +64,12 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
     from gpulint.adapters.python import training
 
     own = {name: field for name, field in found.items() if name not in COUNTS}
+    is_whole = "engine" in own and not open_ended
     stated = {
         name: field
         for name, field in role.fields.items()
-        if name not in own or (name not in ("engine", "program", "task") and field.origins and not _is_left(field))
+        if (name not in own and not (is_whole and _is_left(name, field, role)))
+        or (name in own and name not in ("engine", "program", "task") and _is_stated(field))
     }
     if own.get("engine", Field(None)).value == MEGATRON:
         stated = {name: field for name, field in stated.items() if not vocabulary.is_deferred(field)}
@@ -80,19 +87,41 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
         and gpus.value > 1
     ):
         fields.setdefault("pipeline_parallel", Field(gpus.value, gpus.origins, source="device_map spreads the layers"))
+    fields |= _count_ranks(fields)
     if "pods_per_replica" in fields and gpus is not None:
         fields.setdefault("gpus_per_replica", replica.product(gpus, fields["pods_per_replica"]))
     return replace(role, fields=fields, open_ended=open_ended)
 
 
-def _is_left(field: Field) -> bool:
-    """Return whether a field only states that the program or something else unread decides it."""
-    return vocabulary.is_deferred(field) or (isinstance(field.value, Unknown) and field.value.category == OWN)
+def _count_ranks(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the GPUs of a server that a program places itself: one for each rank."""
+    placed, engine = fields.get("gpus_per_replica", Field(None)).value, fields.get("engine")
+    if not isinstance(placed, Unknown) or placed.category != "own program" or engine is None:
+        return {}
+    sizes = [fields.get(name, Field(1)).value for name in ("tensor_parallel", "pipeline_parallel")]
+    if engines.find_purpose(str(engine.value)) != "inference" or not all(isinstance(size, int) for size in sizes):
+        return {}
+    ranks = math.prod(size for size in sizes if isinstance(size, int))
+    return {"gpus_per_replica": Field(ranks, engine.origins, source="one GPU for each rank of the engine")}
+
+
+def _is_left(name: str, field: Field, role: Role) -> bool:
+    """Return whether a command leaves a value to its program. DeepSpeed's launcher only starts processes."""
+    by_launcher = name == "sharding" and role.text("launcher") == "deepspeed" and isinstance(field.value, Unknown)
+    return by_launcher or vocabulary.is_deferred(field)
+
+
+def _is_stated(field: Field) -> bool:
+    """Return whether a command states a value; one that its launcher leaves to something else is the program's."""
+    return bool(field.origins) and not isinstance(field.value, Unknown)
 
 
 def _find_kind(workload: Workload, roles: tuple[Role, ...]) -> str:
-    if workload.kind not in ("unknown", ""):
-        return workload.kind
+    """Return what a workload does: a Job whose program runs a server's engine on a list of prompts trains nothing."""
     if any(engines.is_training(role) for role in roles):
-        return "training"
-    return "inference" if any(role.text("engine") or role.text("task") for role in roles) else workload.kind
+        return "training" if workload.kind in ("unknown", "") else workload.kind
+    changed = [role for role in roles if role not in workload.roles]
+    serves = any((role.text("task") or engines.find_purpose(role.text("engine"))) == "inference" for role in changed)
+    if serves or (workload.kind in ("unknown", "") and any(role.text("engine") for role in roles)):
+        return "inference"
+    return workload.kind

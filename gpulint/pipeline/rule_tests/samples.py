@@ -18,6 +18,7 @@ from gpulint.report.model import Report, Skip
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Gathered, Source
+from gpulint.source.repository.mentions import Mentions, Users
 
 MARK = "# <- here"
 NAMED = re.compile(r"# ([\w./-]+\.[a-z]+)\n")
@@ -54,22 +55,30 @@ class ExampleRepository:
         return tuple(sorted(name for name in self.files if name == path or name.startswith(f"{path}/")))
 
     def exists(self, path: str) -> bool:
-        return path in self.files
+        return path in self.files or any(name.startswith(f"{path}/") for name in self.files)
 
     def find_programs(self, name: str, near: str) -> Sequence[str]:
         return tuple(sorted(path for path in self.files if path.rpartition("/")[2] == name))
 
-    def mentions_program(self, path: str, submitting: str) -> bool:
-        name = path.rpartition("/")[2]
-        for other, content in self.files.items():
-            if not documents.is_program(other):
-                found = name in documents.list_mentioned(content)
-            else:
-                found = other != path and bool(re.search(submitting.encode(), content))
-                found = found and name in documents.list_quoted(content)
-            if found:
-                return True
-        return False
+    def find_named(self, names: str, near: str) -> Sequence[str]:
+        return tuple(sorted(path for path in self.files if re.fullmatch(names, path.rpartition("/")[2])))
+
+    def list_naming(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_naming(path)
+
+    def list_importers(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_importers(path)
+
+    def list_imported(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_imported(path)
+
+    def find_users(self, paths: Sequence[str]) -> Users:
+        return self._find_mentions().find_users(paths)
+
+    def _find_mentions(self) -> Mentions:
+        specs = tuple(sorted(path for path in self.files if not documents.is_program(path)))
+        programs = sorted(path for path in self.files if documents.is_program(path))
+        return Mentions(specs, self.read, lambda name: self.find_programs(name, ""), lambda: programs)
 
     def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)

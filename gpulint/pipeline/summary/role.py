@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpulint import engines, units
 from gpulint.adapters.programs import gpu_tests
-from gpulint.catalog import hardware
+from gpulint.catalog import capabilities, hardware
 from gpulint.catalog.architecture import Resolution
 from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
@@ -62,7 +62,7 @@ def summarize(
         engine=role.text("engine"),
         part_of=role.text("part_of"),
         architecture="" if role.text("part_of") else _describe_architecture(role, resolved),
-        accelerator=_describe_accelerator(role),
+        accelerator=_describe_accelerator(facts),
         parallelism="" if role.text("part_of") else _describe_parallelism(facts),
         verdict=opened.verdict
         if opened
@@ -146,13 +146,18 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
     return role.text("checkpoint") if known else f"{role.text('checkpoint')} (not in the catalog)"
 
 
-def _describe_accelerator(role: Role) -> str:
+def _describe_accelerator(facts: Facts) -> str:
+    """Return the GPUs of an instance: as stated, else those that the parallelism of its engine occupies."""
+    role = facts.role
     count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
     if (device := role.value("device")) not in (None, "gpu"):
         return "none" if device == "cpu" else str(device)
     name = product.name if product else _name_resource(role)
     if profile := role.text("mig_profile"):
         name = f"{profile} of {name}" if product else profile
+    left_open = count is None or (isinstance(count, Unknown) and count.category == "any host")
+    if left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes"):
+        count = facts.expected("parallel_size")
     amount = units.human(count, "") if isinstance(count, int | float) else "?"
     return f"{amount} × {name}"
 

@@ -18,7 +18,7 @@ KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
 EXPONENT = re.compile(r"(?<=\d)[eE][+-]?\d+")
 OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")
 WORD = re.compile(
-    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+"
+    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<=[\w.)\]])\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+"
 )
 WHOLE_MAX = 2**63
 PLAIN = frozenset({bool, int, float, str, type(None)})

@@ -97,9 +97,9 @@ COUNTED = re.compile(
 )
 """A count in a message, and what it counts."""
 LABEL_MAX = 80
-PROGRAMS = frozenset({"python", "notebook"})
-"""Formats of documents that a command starts."""
 """A longer value is left out of a label: the line above shows it."""
+TEXTS = frozenset({"python", "notebook", "shell"})
+"""Formats of files that a checked one only names: it starts them, or takes a value from them."""
 
 
 class Verdict(NamedTuple):
@@ -252,7 +252,7 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         message=_render_message(rule, fill_message(rule.message, facts) + verdict.whatever),
         location=location,
         label=_label(*primary, facts) if primary else "",
-        related=tuple(_list_related(role, primary, second, facts)),
+        related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
         arithmetic=tuple(
             fill_message(line, facts) for line in rule.arithmetic if not facts.missing(find_placeholders(line))
         ),
@@ -262,19 +262,16 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
         help=rule.why,
         subject=rules_identity.identify_role(workload, role, quantity, _list_compared(rule, role)),
+        literal=_find_literal(*primary, facts) if primary else None,
     )
 
 
-def _list_related(
-    role: Role, primary: tuple[str, Origin] | None, second: tuple[str, Origin] | None, facts: Facts
-) -> Iterator[Related]:
-    """Yield the second place of a finding, and the literal of a program that the first place starts."""
-    if second and second != primary:
-        yield Related(_label(*second, facts), second[1].location())
-    for name, origin in (primary,) if primary else ():
-        literal = next((one for one in role.fields[name].origins if one.document.format in PROGRAMS), None)
-        if literal is not None and literal.document.path != origin.document.path:
-            yield Related(_label(name, literal, facts), literal.location())
+def _find_literal(name: str, origin: Origin, facts: Facts) -> Related | None:
+    """Return where another file states a value that a place only names: a program, a sourced script, or variables."""
+    field = facts.role.fields.get(name)
+    others = (one for one in field.origins if one.document.path != origin.document.path) if field else ()
+    literal = next((one for one in others if one.document.format in TEXTS), None)
+    return Related(_label(name, literal, facts), literal.location()) if literal is not None else None
 
 
 def list_cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:

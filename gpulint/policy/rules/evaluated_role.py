@@ -50,3 +50,14 @@ def add_assumed(stated: EvaluatedRole, assumed: EvaluatedRole, source: str) -> O
     return Outcome(
         tuple(verdicts.values()), left, stated.outcome.holding | assumed.outcome.holding, assumed.outcome.bounded
     )
+
+
+def lower(outcome: Outcome, source: str) -> Outcome:
+    """Return an outcome of which every verdict rests on something assumed: each is one step lower."""
+    lowered = ((verdict, verdict.severity.lower_by(1)) for verdict in outcome.verdicts)
+    verdicts = tuple(
+        verdict._replace(severity=severity, whatever=f"{verdict.whatever}; {source}")
+        for verdict, severity in lowered
+        if severity is not None
+    )
+    return outcome._replace(verdicts=verdicts)

@@ -136,6 +136,22 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
     )
 
 
+def load_text(path: str, content: bytes) -> Loaded:
+    """Read a file; one of a format without a reader, such as a file of variables, is one text with `#` comments."""
+    loaded = load(path, content)
+    if loaded.documents or loaded.problems:
+        return loaded
+    try:
+        text = _decode(content)
+    except UnicodeDecodeError:
+        return loaded
+    if "\0" in text or len(content) > FILE_BYTES_MAX:
+        return loaded
+    document = Document(path, 0, text, Node("scalar", 0, len(text), text), "shell", text)
+    document.beside, document.until = Beside((document,)), len(text)
+    return Loaded((document,), comments=read_comments(text, [document]) if "gpulint" in text else ())
+
+
 def _load_program(path: str, content: bytes, format: str) -> Loaded:
     """Read a program. What is wrong with it is no problem of a deployment."""
     try:
@@ -216,11 +232,6 @@ def is_program(name: str) -> bool:
 def list_mentioned(content: bytes) -> Iterator[str]:
     """Yield the base names of the programs that a file names."""
     return programs.list_mentioned(content)
-
-
-def list_quoted(content: bytes) -> Iterator[str]:
-    """Yield the base names of the programs that the texts of a program name."""
-    return programs.list_quoted(content)
 
 
 def find_format(name: str) -> str:

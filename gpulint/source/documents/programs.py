@@ -11,13 +11,16 @@ from gpulint.source.documents.nodes import InvalidSyntaxError, LimitError, Node,
 PYTHON = "python"
 NOTEBOOK = "notebook"
 FORMATS = {"py": PYTHON, "ipynb": NOTEBOOK}
-MENTIONED = (
-    rb"[\w./-]+\.(?:py|ipynb)\b|-m[ \t]+[A-Za-z_][\w.]*|\b(?:uvicorn|gunicorn|hypercorn)[ \t]+[^\n]*"
-    rb"|\bimport_path:[ \t]*[\"']?[A-Za-z_][\w.]*"
+MENTIONED = re.compile(
+    rb"""
+    [\w./-]+\.(?:py|ipynb)\b
+    | (?<![\w-])-m["']?(?:,?[ \t]++|,|[ \t]*+\r?\n[ \t]*+-[ \t]++)["']?[A-Za-z_][\w.]*
+    | \b(?:uvicorn|gunicorn|hypercorn)\b[^\n]*(?:\n[ \t]*+-[ \t][^\n]*){0,20}
+    | \bimport_path:[ \t]*+["']?[A-Za-z_][\w.]*
+    """,
+    re.VERBOSE,
 )
-"""What names a program in a file that may start it."""
-QUOTED = rb"[\"'][^\"'\n]{1,500}[\"']"
-"""A text of a program, as far as it stands in one line."""
+"""What names a program in a file that may start it: as a shell writes it, or word by word in a list."""
 
 
 def find_format(name: str) -> str:
@@ -27,19 +30,10 @@ def find_format(name: str) -> str:
 
 def list_mentioned(content: bytes) -> Iterator[str]:
     """Yield the base names of the programs and modules that a file names."""
-    for match in re.finditer(MENTIONED, content):
-        for word in re.findall(r"[\w./-]+", match[0].decode("utf-8", "replace")):
+    for match in MENTIONED.finditer(content):
+        for word in re.findall(r"([\w./-]+)(?::\w+)?", match[0].decode("utf-8", "replace")):
             name = word.rpartition("/")[2]
             yield name if find_format(name) else f"{name.rpartition('.')[2]}.py"
-
-
-def list_quoted(content: bytes) -> Iterator[str]:
-    """Yield the base names of the programs that the texts of a program name; of a notebook, all that it names."""
-    if content.lstrip().startswith(b"{"):
-        yield from list_mentioned(content)
-        return
-    for match in re.finditer(QUOTED, content):
-        yield from list_mentioned(match[0])
 
 
 def read(path: str, text: str, format: str) -> Document | Skipped:

@@ -28,6 +28,8 @@ _DATA = frozenset(
 )
 _RECORDS = frozenset({"BaseModel", SETTINGS, "NamedTuple", "TypedDict"})
 _FIELDS = frozenset({"field", "Field", "Option", "Argument"})
+VALIDATES = frozenset({"model_validate", "parse_obj", "from_dict", "model_construct"})
+"""Methods by which pydantic and the like make an object of a dict."""
 _MISSING = "a caller decides it"
 
 
@@ -125,11 +127,33 @@ def make(program: Evaluator, made: Class, arguments: list[Value], keywords: dict
         if external.endswith(SETTINGS):
             values |= _read_settings(program, made, fields)
         values |= dict(zip(fields, arguments, strict=False))
-        result.keywords = {**values, **keywords}
+        values |= {name: _make_section(program, made, name, value) for name, value in keywords.items()}
+        result.keywords = values
         result.arguments = [] if fields else list(arguments)
     if external and external.rpartition(".")[2] not in _RECORDS:
         program.record(result)
     return result
+
+
+def _make_section(program: Evaluator, made: Class, name: str, value: Value) -> Value:
+    """Return a dict that is given for a field whose type is a class of settings as an object of that class."""
+    if not isinstance(value, Mapping):
+        return value
+    for one in made.lineage():
+        for statement in one.node.body:
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and statement.target.id == name
+            ):
+                kind = program.evaluate(statement.annotation, one.scope)
+                entries = {str(key): entry for key, entry in value.entries.items()}
+                return (
+                    program.make(kind, [], entries, value.place)
+                    if isinstance(kind, Class) and is_record(kind)
+                    else value
+                )
+    return value
 
 
 def _read_settings(program: Evaluator, made: Class, fields: dict[str, Value | None]) -> dict[str, Value]:
@@ -151,10 +175,17 @@ def _read_settings(program: Evaluator, made: Class, fields: dict[str, Value | No
     return found
 
 
+def is_of_class(function: Function) -> bool:
+    """Return whether a method gets its class instead of an object."""
+    return any(isinstance(decorator, Name) and decorator.name == "classmethod" for decorator in function.decorators)
+
+
 def bind_method(function: Function, owner: Value) -> Function:
-    """Return a method bound to its object; a static method stays as it is."""
+    """Return a method bound to its object or class; a static method stays as it is."""
     names = {decorator.name for decorator in function.decorators if isinstance(decorator, Name)}
     bound = None if "staticmethod" in names else owner
+    if is_of_class(function) and isinstance(owner, Object) and owner.cls is not None:
+        bound = owner.cls
     return Function(function.node, function.scope, function.name, function.decorators, bound, function.owner)
 
 

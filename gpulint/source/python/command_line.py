@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.source.python import calls, library, operations
+from gpulint.source.python import calls, library, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     CALLER,
@@ -23,6 +23,7 @@ from gpulint.source.python.values import (
     Object,
     Open,
     Value,
+    is_true,
 )
 
 PARSER = "ArgumentParser"
@@ -30,6 +31,7 @@ CLASSES = frozenset({"HfArgumentParser", "TrlParser", "H4ArgumentParser"})
 DECLARED = "declared arguments"
 DEFAULTS = "set defaults"
 SAME_PARSER = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
+FROM_FILE = frozenset({"parse_yaml_file", "parse_json_file", "parse_dict"})
 FLAGS = frozenset({"store_true", "store_false"})
 TRUE = frozenset({"1", "true", "yes", "y", "t", "on"})
 
@@ -43,6 +45,8 @@ class Declared(NamedTuple):
     kind: Value | None = None
     constant: bool | None = None
     several: bool = False
+    choices: Value | None = None
+    required: bool = False
 
 
 class Words(NamedTuple):
@@ -110,6 +114,8 @@ def call_parser(
         return found if method == "parse_args" else Items([found, Items([], open_ended=True)])
     if (method.startswith("parse_") and "dataclass" in method) or method in ("parse", "parse_args_and_config"):
         return _parse_classes(program, parser, place)
+    if method in FROM_FILE and arguments:
+        return _parse_classes(program, parser, place, _read_entries(program, arguments[0]))
     return Constant(None) if method in ("print_help", "error", "set_description") else None
 
 
@@ -127,7 +133,7 @@ def _read_words(program: Evaluator, stated: Value | None) -> Sequence[Given] | N
 
 def _parse(program: Evaluator, parser: Object, words: Sequence[Given] | None, place: object) -> Object:
     declared = tuple(_list_declared(program, parser))
-    result = Object("argparse.Namespace", place)
+    result = Object(library.NAMESPACE, place)
     result.attributes = read(program, declared, words)
     defaults = parser.attributes.get(DEFAULTS)
     for name, value in defaults.entries.items() if isinstance(defaults, Mapping) else ():
@@ -162,7 +168,17 @@ def _list_declared(program: Evaluator, parser: Object) -> Iterator[Declared]:
             default = Constant(not constant)
         flags = tuple(normalize(one) for one in names if one.startswith("-"))
         several = isinstance(count := entry.keywords.get("nargs"), Constant) and count.value != "?"
-        yield Declared(flags, name, default, entry.keywords.get("type"), constant, several)
+        choices = entry.keywords.get("choices")
+        yield Declared(
+            flags,
+            name,
+            default,
+            entry.keywords.get("type"),
+            constant,
+            several,
+            choices,
+            is_true(entry.keywords.get("required")) is True,
+        )
 
 
 def read(program: Evaluator, declared: Sequence[Declared], words: Sequence[Given] | None) -> dict[str, Value]:
@@ -192,8 +208,12 @@ def _settle(program: Evaluator, one: Declared, values: list[Given] | None, start
     if values is None:
         default = Constant(None) if one.default is None else one.default
         flag = one.flags[0] if one.flags else one.name
-        if not one.flags and one.default is None:
-            return Open(f"the argument {one.name} is not stated", CALLER, one.name)
+        if one.default is None and (not started or open_ended) and one.constant is None:
+            found = points.decide_argument(program, flag, one.choices, getattr(one.choices, "place", None))
+            if found is not None:
+                return found
+        if one.default is None and one.constant is None and (not one.flags or one.required):
+            return Open(f"the argument {flag} is not stated", CALLER, flag)
         if isinstance(default, Constant) and (not started or open_ended) and not default.name:
             return Constant(default.value, default.place, flag, default.computed)
         return (
@@ -203,6 +223,10 @@ def _settle(program: Evaluator, one: Declared, values: list[Given] | None, start
         )
     if one.constant is not None and not values:
         return Constant(one.constant)
+    if values and values[0].text is None:
+        found = points.decide_argument(program, one.flags[0] if one.flags else one.name, one.choices, values[0].place)
+        if found is not None:
+            return found
     read_values = [_convert(program, one.kind, library.convert_given(value, one.name, CALLER)) for value in values]
     if one.several:
         return Items(list(read_values))
@@ -223,34 +247,30 @@ def _convert(program: Evaluator, kind: Value | None, value: Value) -> Value:
     return value
 
 
-def infer(value: Value) -> Value:
-    """Return a text as the number or truth that it spells, as Fire and YAML read it."""
-    if not isinstance(value, Constant) or not isinstance(value.value, str) or len(value.value) > 40:
-        return value
-    text = value.value
-    if text.lower() in ("true", "false"):
-        return Constant(text.lower() == "true", value.place, value.name)
-    if text.lower() in ("none", "null"):
-        return Constant(None, value.place, value.name)
-    for kind in (int, float):
-        try:
-            return Constant(kind(text), value.place, value.name)
-        except ValueError:
-            continue
-    return value
-
-
 # ---- classes whose fields are arguments
 
 
-def _parse_classes(program: Evaluator, parser: Object, place: object) -> Value:
+def _read_entries(program: Evaluator, source: Value) -> dict[str, Value] | None:
+    """Return the entries of a dict, or of the file that a path names; None if they cannot be read."""
+    found = source if isinstance(source, Mapping) else None
+    path = library.find_path(source) if found is None else None
+    if path is not None:
+        read_file = program.read_file(str(path.value), "")
+        found = read_file if isinstance(read_file, Mapping) else None
+    return {str(key): value for key, value in found.entries.items()} if found is not None else None
+
+
+def _parse_classes(
+    program: Evaluator, parser: Object, place: object, stated_entries: dict[str, Value] | None = None
+) -> Value:
     """Return one object for each class of HfArgumentParser; what no class names belongs to those of other packages."""
     stated = parser.arguments[0] if parser.arguments else parser.keywords.get("dataclass_types")
     kinds = stated.items if isinstance(stated, Items) else [stated] if stated is not None else []
-    given = split(program.words or (), frozenset())
+    given = split((program.words or ()) if stated_entries is None else (), frozenset())
     results: list[Value] = []
     for kind in kinds:
         values = {flag.lstrip("-"): _read_flag(words) for flag, words in given.flags.items()}
+        values = _join_file(program, values) if stated_entries is None else dict(stated_entries)
         if isinstance(kind, Class):
             results.append(_make_from(program, kind, values, given, place))
         elif isinstance(kind, Name):
@@ -261,10 +281,16 @@ def _parse_classes(program: Evaluator, parser: Object, place: object) -> Value:
     return Items(results)
 
 
+def _join_file(program: Evaluator, values: dict[str, Value]) -> dict[str, Value]:
+    """Return the flags with the entries of the file that `--config` names, which they override."""
+    entries = _read_entries(program, values["config"]) if "config" in values else None
+    return {**entries, **values} if entries is not None else values
+
+
 def _read_flag(words: Sequence[Given]) -> Value:
     if not words:
         return Constant(True)
-    values = [infer(library.convert_given(word, "a flag", CALLER)) for word in words]
+    values = [library.infer(library.convert_given(word, "a flag", CALLER)) for word in words]
     return values[0] if len(values) == 1 else Items(values)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gpulint.source.python import calls, command_line
+from gpulint.source.python import calls, command_line, hydra
 from gpulint.source.python.command_line import Declared
 from gpulint.source.python.interfaces import Evaluator
-from gpulint.source.python.values import CALLER, Constant, Function, Mapping, Name, Object, Open, Value, list_members
+from gpulint.source.python.values import Constant, Function, Name, Object, Value, list_members
 
 COMMANDS = frozenset(
     {"click.command", "click.group", "click.group.command", "typer.Typer.command", "typer.Typer.callback"}
@@ -36,11 +36,50 @@ def run_command(program: Evaluator, function: Function) -> Value:
         (one for one in function.decorators if isinstance(one, Object) and one.name == "hydra.main"), None
     )
     if configured is not None:
-        return program.run_function(function, [_read_hydra(program, configured, function)], {})
+        return program.run_function(function, [hydra.read(program, configured, function.scope.document.path)], {})
     declared = [_declare_option(one) for one in find_parameters(function)] or list(
         _declare_parameters(program, function)
     )
-    return program.run_function(function, [], command_line.read(program, declared, program.words))
+    result = program.run_function(function, [], command_line.read(program, declared, program.words))
+    grouped = [one for one in list_functions(program) if any(_is_below(two, function) for two in one.decorators)]
+    run_named(program, grouped)
+    return result
+
+
+def list_functions(program: Evaluator) -> list[Function]:
+    """Return the functions of a program's modules."""
+    values = [value for scope in program.modules.values() for value in scope.names.values()]
+    return [value for value in values if isinstance(value, Function)]
+
+
+def run_named(program: Evaluator, found: Sequence[Function]) -> None:
+    """Run the command of a group that a word names, with the words after it; each of them if no word names one."""
+    words = program.words
+    for at, word in enumerate(words or ()):
+        named = [one for one in found if word.text in _list_names(one)]
+        if named:
+            program.words = (words or ())[at + 1 :]
+            run_command(program, named[0])
+            program.words = words
+            return
+    for one in found:
+        run_command(program, one)
+
+
+def _is_below(decorator: Value, group: Function) -> bool:
+    """Return whether a decorator makes a function a command of a group."""
+    owner = decorator.receiver if isinstance(decorator, Object) and decorator.name.endswith(".command") else None
+    return isinstance(owner, Function) and owner.node is group.node
+
+
+def _list_names(function: Function) -> tuple[str, ...]:
+    """Return the words that name a command: the one that its decorator states, else its function's."""
+    for one in function.decorators:
+        if isinstance(one, Object) and one.name.endswith(".command"):
+            stated = one.arguments[0] if one.arguments else one.keywords.get("name")
+            if isinstance(stated, Constant) and isinstance(stated.value, str):
+                return (stated.value,)
+    return (function.name, function.name.replace("_", "-"))
 
 
 def _declare_option(option: Object) -> Declared:
@@ -72,34 +111,6 @@ def _declare_parameters(program: Evaluator, function: Function) -> Iterator[Decl
         yield Declared(
             flags, parameter.arg, value, kind, True if isinstance(value, Constant) and value.value is False else None
         )
-
-
-def _read_hydra(program: Evaluator, configured: Object, function: Function) -> Value:
-    """Return the configuration of Hydra: a YAML file next to the program, and the `key=value` words of the command."""
-    folder, name = (configured.keywords.get(key) for key in ("config_path", "config_name"))
-    if not isinstance(name, Constant):
-        return Open("the configuration file is named at run time", CALLER)
-    base = str(folder.value) if isinstance(folder, Constant) and folder.value else "."
-    file = str(name.value).removesuffix(".yaml")
-    found = program.read_file(f"{base}/{file}.yaml", function.scope.document.path)
-    if not isinstance(found, Mapping):
-        return Open(f"the configuration file {file}.yaml is not in the repository", CALLER)
-    for word in program.words or ():
-        key, equals, value = (word.text or "").lstrip("+").partition("=")
-        if equals:
-            _override(found, key.split("."), command_line.infer(Constant(value, word.place)))
-    if any(word.text is None for word in program.words or ()):
-        found.open_ended = "a word of the command is open"
-    return found
-
-
-def _override(found: Mapping, keys: Sequence[str], value: Value) -> None:
-    for key in keys[:-1]:
-        inner = found.entries.setdefault(key, Mapping({}))
-        if not isinstance(inner, Mapping):
-            return
-        found = inner
-    found.entries[keys[-1]] = value
 
 
 def find_command(value: Value) -> Function | None:

@@ -25,6 +25,7 @@ from gpulint.source.python.values import (
     is_true,
 )
 
+NAMESPACE = "argparse.Namespace"
 EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 PATHS = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
 SAME_PATH = frozenset({"os.path.abspath", "os.path.realpath", "os.path.normpath", "os.fspath"})
@@ -34,7 +35,14 @@ LOADERS = frozenset(
         *("toml.load", "tomli.load", "omegaconf.OmegaConf.load", "ruamel.yaml.YAML.load", "yaml.unsafe_load"),
     }
 )
-WRAPPERS = frozenset({"omegaconf.OmegaConf.create", "omegaconf.OmegaConf.to_container", "types.SimpleNamespace"})
+WRAPPERS = frozenset(
+    {
+        *("omegaconf.OmegaConf.create", "omegaconf.OmegaConf.to_container", "omegaconf.OmegaConf.to_object"),
+        *("omegaconf.OmegaConf.structured", "omegaconf.DictConfig", "types.SimpleNamespace", "easydict.EasyDict"),
+        *("addict.Dict", "box.Box", "munch.Munch", "munch.munchify", "ml_collections.ConfigDict", "dotmap.DotMap"),
+    }
+)
+"""Calls that return the same settings under attributes, or as plain data."""
 SAME = ("remote", "local", "spawn", "delay", "map", "starmap", "options", "bind", "with_options", "submit")
 """Methods by which Ray, Modal and the like start a function or an actor of the program."""
 
@@ -50,7 +58,7 @@ def call(
     if name in LOADERS:
         return _load(program, arguments[0]) if arguments else None
     if name in WRAPPERS:
-        return arguments[0] if arguments else Mapping(dict(keywords), place)
+        return _convert_settings(arguments[0]) if arguments else Mapping(dict(keywords), place)
     if name in SAME_PATH and arguments:
         return arguments[0]
     read = _FUNCTIONS.get(name)
@@ -113,6 +121,63 @@ def _load(program: Evaluator, source: Value) -> Value:
         return operations.NOT_COMPUTED if not isinstance(source, Open) else source
     found = program.read_file(str(path.value), "")
     return found or Open(f"the file {path.value!s} is not in the repository", name=str(path.value))
+
+
+def _convert_settings(value: Value) -> Value:
+    """Return an object of a class of settings as a dict; any other value as it is."""
+    if not isinstance(value, Object) or value.cls is None:
+        return value
+    entries = {**value.keywords, **value.attributes}
+    return Mapping({name: _convert_settings(entry) for name, entry in entries.items()}, value.place, value.open_ended)
+
+
+def _merge_settings(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    """Return what OmegaConf makes of several settings: later ones take precedence, section by section."""
+    found = Mapping({}, place)
+    for one in map(_convert_settings, arguments):
+        if isinstance(one, Mapping):
+            found = operations.merge_deep(found, one, place)
+        else:
+            found.open_ended = found.open_ended or "a part of the settings is open"
+    return found
+
+
+def _read_dotted(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    """Return the settings that `key.key=value` words state: those of the command, or of a list."""
+    found = Mapping({}, place)
+    listed = arguments[0] if arguments else None
+    words: Sequence[Given] = program.words or ()
+    if isinstance(listed, Items) and not listed.open_ended:
+        words = [Given(str(one.value), one.place) for one in listed.items if isinstance(one, Constant)]
+    override(found, words)
+    return found
+
+
+def override(found: Mapping, words: Sequence[Given]) -> None:
+    """Set in a dict what the `key.key=value` words state; a word that is open leaves the dict open."""
+    for word in words:
+        key, equals, value = (word.text or "").lstrip("+").partition("=")
+        if equals:
+            operations.set_deep(found, key.split("."), infer(Constant(value, word.place)))
+        elif word.text is None:
+            found.open_ended = "a word of the command is open"
+
+
+def infer(value: Value) -> Value:
+    """Return a text as the number or truth that it spells, as Fire and YAML read it."""
+    if not isinstance(value, Constant) or not isinstance(value.value, str) or len(value.value) > 40:
+        return value
+    text = value.value
+    if text.lower() in ("true", "false"):
+        return Constant(text.lower() == "true", value.place, value.name)
+    if text.lower() in ("none", "null"):
+        return Constant(None, value.place, value.name)
+    for kind in (int, float):
+        try:
+            return Constant(kind(text), value.place, value.name)
+        except ValueError:
+            continue
+    return value
 
 
 def find_path(source: Value) -> Constant | None:
@@ -254,11 +319,36 @@ def _get_attribute(program: Evaluator, arguments: list[Value], keywords: dict[st
     return arguments[2] if missing and len(arguments) > 2 else found
 
 
+def _has_attribute(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    """Return whether an object has an attribute, where that is certain."""
+    owner, name = (*arguments[:2], None, None)[:2]
+    if not isinstance(owner, Object | Mapping) or not isinstance(name, Constant):
+        return operations.NOT_COMPUTED
+    found = owner.get(str(name.value)) if isinstance(owner, Object) else owner.entries.get(name.value)
+    if found is None and (owner.open_ended or (isinstance(owner, Object) and owner.name != NAMESPACE)):
+        return operations.NOT_COMPUTED
+    return Constant(found is not None, place, computed=True)
+
+
+def _set_attribute(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    if len(arguments) == 3 and isinstance(arguments[1], Constant):
+        owner, name, value = arguments
+        if isinstance(owner, Object):
+            owner.attributes[str(name.value)] = value  # type: ignore[union-attr]
+        elif isinstance(owner, Mapping):
+            owner.entries[name.value] = value  # type: ignore[union-attr]
+    return Constant(None)
+
+
+def list_attributes(owner: Object, place: object) -> Mapping:
+    """Return the attributes of an object as a dict; what is set in one is set in the other."""
+    owner.attributes = {**owner.keywords, **owner.attributes}
+    return Mapping(owner.attributes, place, owner.open_ended)
+
+
 def _list_attributes(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
     owner = arguments[0] if arguments else None
-    if not isinstance(owner, Object):
-        return operations.NOT_COMPUTED
-    return Mapping({**owner.keywords, **owner.attributes}, place, owner.open_ended)
+    return list_attributes(owner, place) if isinstance(owner, Object) else operations.NOT_COMPUTED
 
 
 def _return_nothing(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
@@ -286,6 +376,10 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     "round": _round,
     "json.dumps": _dump,
     "getattr": _get_attribute,
+    "hasattr": _has_attribute,
+    "setattr": _set_attribute,
+    **dict.fromkeys(("omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.unsafe_merge"), _merge_settings),
+    **dict.fromkeys(("omegaconf.OmegaConf.from_cli", "omegaconf.OmegaConf.from_dotlist"), _read_dotted),
     **dict.fromkeys(("vars", "dataclasses.asdict", "asdict"), _list_attributes),
     "print": _return_nothing,
 }

@@ -15,6 +15,7 @@ CHARACTERS_MAX = 20_000
 BITS_MAX = 256
 EXPONENT_MAX = 64
 COMBINATIONS_MAX = 16
+SECTIONS_MAX = 12
 _FIELD = re.compile(r"(?<!\{)\{(?P<name>\w*)\}(?!\})")
 
 _ARITHMETIC: dict[type[ast.operator], Callable[..., Any]] = {
@@ -157,6 +158,26 @@ def merge(left: Mapping, right: Mapping, place: object) -> Mapping:
     return Mapping(
         {**left.entries, **right.entries}, place, left.open_ended or right.open_ended, {**left.keys, **right.keys}
     )
+
+
+def merge_deep(left: Mapping, right: Mapping, place: object, depth: int = 0) -> Mapping:
+    """Return two dicts as one, section by section."""
+    found = merge(left, right, place)
+    for key, entry in right.entries.items():
+        own = left.entries.get(key)
+        if isinstance(own, Mapping) and isinstance(entry, Mapping) and depth < SECTIONS_MAX:
+            found.entries[key] = merge_deep(own, entry, place, depth + 1)
+    return found
+
+
+def set_deep(found: Mapping, keys: Sequence[str], value: Value) -> None:
+    """Set an entry of a dict by the keys of its sections, which are made if they are missing."""
+    for key in keys[:-1]:
+        inner = found.entries.setdefault(key, Mapping({}))
+        if not isinstance(inner, Mapping):
+            return
+        found = inner
+    found.entries[keys[-1]] = value
 
 
 def convert(kind: str, operand: Value, place: object) -> Value:

@@ -38,6 +38,7 @@ from gpulint.source.python.values import (
     Object,
     Open,
     Plain,
+    Point,
     Scope,
     Value,
     choose,
@@ -52,8 +53,14 @@ RECORDED_MAX = 5_000
 MAIN = "__main__"
 ARGUMENTS = "sys.argv"
 ADDS = ("append", "extend")
+POINTS_MAX = 200
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
+TOO_MANY = "a Python program has more than {} modules of the repository"
+TOO_MANY_CALLS = "a Python program calls other packages more than {} times"
+FITS = "Trainer.fit"
+HOOKS = ("prepare_data", "setup", "configure_model", "configure_optimizers", "train_dataloader", "training_step")
+"""Methods of its module and its data that a Trainer of Lightning calls: lightning/pytorch/core/hooks.py."""
 TOO_LARGE = "a Python program takes more than {} steps to evaluate"
 Find = Callable[[str], Document | None]
 
@@ -72,6 +79,7 @@ class Program:
         environment: Mapping[str, Given] | None = None,
         open_environment: bool = True,
         known: Mapping[str, Plain] | None = None,
+        ways: Mapping[tuple[object, ...], int] | None = None,
     ) -> None:
         self._find = find
         self.words = words
@@ -80,6 +88,8 @@ class Program:
         self.known = known or {}
         self.modules: dict[str, Scope] = {}
         self.calls: list[Object] = []
+        self.points: dict[tuple[object, ...], Point] = {}
+        self._ways = ways or {}
         self._by_name: dict[str, Scope] = {}
         self._path = ""
         self._syntaxes: dict[int, Syntax] = {}
@@ -93,6 +103,13 @@ class Program:
         self.returned: dict[int, Value] = {}
         self._argv: Items | None = None
 
+    def decide(self, point: Point) -> int | None:
+        """Return the way that is taken at a point; None if all of them are open."""
+        if len(self.points) < POINTS_MAX:
+            self.points.setdefault(point.key, point)
+        taken = self._ways.get(point.key)
+        return taken if taken in point.members else None
+
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
         outside = path.startswith(("/", "..", "~")) and not self._path.startswith(("/", ".."))
@@ -105,25 +122,28 @@ class Program:
         self._path = path
         try:
             return self._open(path, module)
-        except (_LimitError, RecursionError):
-            self._note_limit()
+        except (_LimitError, RecursionError) as error:
+            self._note_limit(error)
         return self.modules.get(path)
 
     def enter_rest(self) -> None:
         """Evaluate the functions and classes that nothing calls."""
         try:
             self._run_rest()
-        except (_LimitError, RecursionError):
-            self._note_limit()
+        except (_LimitError, RecursionError) as error:
+            self._note_limit(error)
 
-    def _note_limit(self) -> None:
-        excess.note(TOO_LARGE.format(f"{STEPS_MAX:,}"), self._path)
+    def _note_limit(self, error: Exception) -> None:
+        reason = str(error) if isinstance(error, _LimitError) else "a Python program nests too deep to be evaluated"
+        excess.note(reason, self._path)
 
     def _open(self, path: str, module: str) -> Scope | None:
         """Evaluate a module once."""
         if path in self.modules:
             return self.modules[path]
-        document = self.find(path) if len(self.modules) < MODULES_MAX else None
+        if excess.is_over(len(self.modules) + 1, MODULES_MAX, TOO_MANY, self._path):
+            return None
+        document = self.find(path)
         parsed = syntax.parse(document) if document is not None else None
         if document is None or parsed is None:
             return None
@@ -164,7 +184,7 @@ class Program:
         """Count one step of work."""
         self._steps += 1
         if self._steps > STEPS_MAX:
-            raise _LimitError
+            raise _LimitError(TOO_LARGE.format(f"{STEPS_MAX:,}"))
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
         """Return the value of an expression."""
@@ -206,14 +226,18 @@ class Program:
         if isinstance(value, Object):
             return self._read_object(value, name, place)
         if isinstance(value, Class):
-            return value.find(name) or Member(value, name, place)
+            found_member = value.find(name)
+            if isinstance(found_member, Function) and calls.is_of_class(found_member):
+                return calls.bind_method(found_member, value)
+            return found_member or Member(value, name, place)
         if isinstance(value, Entries) and name in value.entries:
             return value.entries[name]
         return value if isinstance(value, Open) else Member(value, name, place)
 
     def _read_words(self) -> Value:
         if self._argv is None:
-            given = [library.convert_given(word, "an argument", CALLER) for word in self.words or ()]
+            named = ((word, f"argument {number}") for number, word in enumerate(self.words or (), 1))
+            given = [library.convert_given(word, name, CALLER) for word, name in named]
             self._argv = Items([Constant(""), *given], open_ended=self.words is None)
         return self._argv
 
@@ -227,6 +251,8 @@ class Program:
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
             return found
+        if name == "__dict__":
+            return library.list_attributes(value, place)
         if value.name in library.PATHS and (part := methods.read_path_part(value, name, place)) is not None:
             return part
         method = value.cls.find(name) if value.cls is not None else None
@@ -235,7 +261,7 @@ class Program:
             names = {one.name for one in method.decorators if isinstance(one, Name)}
             is_property = bool(names & {"property", "functools.cached_property", "cached_property"})
             return self.run_function(bound, [], {}) if is_property else bound
-        if value.name == "argparse.Namespace" and not value.open_ended:
+        if value.name == library.NAMESPACE and not value.open_ended:
             return Open(f"{name} is not an argument of the program", name=name)
         return method if method is not None else Member(value, name, place)
 
@@ -277,9 +303,11 @@ class Program:
         if isinstance(method, Function):
             return self.run_function(calls.bind_method(method, function), arguments, keywords)
         if function.name == "typer.Typer" and not arguments:
-            for value in [one for scope in self.modules.values() for one in list(scope.names.values())]:
-                if isinstance(value, Function) and commands.is_command(value):
-                    commands.run_command(self, value)
+            found = [one for one in commands.list_functions(self) if commands.is_command(one)]
+            if len(found) == 1:
+                commands.run_command(self, found[0])
+            else:
+                commands.run_named(self, found)
             return operations.NOT_COMPUTED
         return self.record(Object(f"{function.name}()", place, arguments, keywords, receiver=function))
 
@@ -313,6 +341,8 @@ class Program:
             return owner
         if name in library.SAME:
             return self.call(owner, arguments, keywords, place)
+        if isinstance(owner, Class) and name in calls.VALIDATES and arguments and isinstance(arguments[0], Entries):
+            return self.make(owner, [], {str(key): entry for key, entry in arguments[0].entries.items()}, place)
         external = owner.external() if isinstance(owner, Class) else ""
         full = f"{external or owner.name}.{name}"
         return self.record(Object(full, place, arguments, keywords, receiver=owner))
@@ -321,14 +351,24 @@ class Program:
         """Keep a call."""
         found.reached = self._reached
         found.within = tuple(self._entered)
-        if len(self.calls) < RECORDED_MAX:
-            self.calls.append(found)
+        if len(self.calls) >= RECORDED_MAX:
+            raise _LimitError(TOO_MANY_CALLS.format(f"{RECORDED_MAX:,}"))
+        self.calls.append(found)
         given = (*found.arguments, *found.keywords.values())
         inside = [value for one in given if isinstance(one, Entries) for value in one.entries.values()]
         for value in (*given, *inside):
             if isinstance(value, Function) and id(value.node) not in self._done:
                 self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
+            if isinstance(value, Object) and value.cls is not None and found.name.endswith(FITS):
+                self._run_hooks(value)
         return found
+
+    def _run_hooks(self, owner: Object) -> None:
+        """Run the methods of an object that a Trainer calls."""
+        for name in HOOKS:
+            method = owner.cls.find(name) if owner.cls is not None else None
+            if isinstance(method, Function) and id(method.node) not in self._done:
+                self.run_function(calls.bind_method(method, owner), [], {})
 
     def run_function(self, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         """Return what a function of the program returns; one that calls itself is entered once."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import bisect
 import functools
+import itertools
 import re
 import warnings
 from collections.abc import Iterator
@@ -21,8 +22,11 @@ from gpulint.source.python.values import Place
 CHARACTERS_MAX = 256_000
 CELLS_MAX = 2_000
 _BREAK = re.compile(r"\r\n|\r|\n")
-_LINE = re.compile(r"[^\r\n]+")
-_MAGIC = re.compile(r"(?m)^[ \t]*[%!?].*$|^[ \t]*[\w.]+\?{1,2}[ \t]*$")
+_MAGIC = re.compile(
+    r"(?m)^[ \t]*+(?:[\w.]++[ \t]*+=[ \t]*+)?(?P<words>[%!?](?:[^\\\n]|\\.|\\\n)*+)$|^[ \t]*+(?P<asked>[\w.]++\?{1,2})[ \t]*+$"
+)
+_WHOLE = re.compile(r"\s*+%%(?!(?:capture|time|timeit|prun|memit)\b)")
+"""The first line of a cell in another language; the magics that are left out run the cell as Python."""
 
 
 class Segment(NamedTuple):
@@ -75,42 +79,36 @@ def parse(document: Document) -> Syntax | None:
     if excess.is_over(len(text), CHARACTERS_MAX, "a Python file has more than {} characters", document.path):
         return None
     try:
-        try:
+        tree = _parse(text)
+        if tree is None and segments:
+            text = _blank_faulty(text, segments)
             tree = _parse(text)
-        except SyntaxError:
-            if not segments:
-                return None
-            text = _blank_cells(text, segments)
-            tree = _parse(text)
-    except (SyntaxError, ValueError):
-        return None
     except (RecursionError, MemoryError):
         excess.note("a Python file is nested too deep to be parsed", document.path)
+        return None
+    if tree is None:
+        excess.note("a Python file that does not parse as Python 3", document.path)
         return None
     lines = (0, *(match.end() for match in _BREAK.finditer(text)))
     return Syntax(document, tree, text, lines, segments)
 
 
-def _parse(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+def _parse(text: str) -> ast.Module | None:
+    """Return the tree of a text; None if it is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
 
 
-def _blank_cells(text: str, segments: tuple[Segment, ...]) -> str:
-    """Return the text of a notebook with comments of the same length in place of the cells that are no Python."""
-    parts: list[str] = []
-    start = 0
-    ends = [segment.start for segment in segments if segment.path[-1] == "end"]
-    for end in (*ends, len(text)):
-        cell = text[start:end]
-        try:
-            _parse(cell)
-        except (SyntaxError, ValueError):
-            cell = _LINE.sub(lambda match: "#" * len(match[0]), cell)
-        parts.append(cell)
-        start = end
-    return "".join(parts)
+def _blank_faulty(text: str, segments: tuple[Segment, ...]) -> str:
+    """Return the text of a notebook without the cells that are no Python: the others run all the same."""
+    starts = {segment.path[:2]: segment.start for segment in reversed(segments)}
+    bounds = [*sorted(starts.values()), len(text)]
+    cells = [text[start:end] for start, end in itertools.pairwise(bounds)]
+    return "".join(cell if _parse(cell) is not None else re.sub(r"[^\n]", " ", cell) for cell in cells)
 
 
 def _read_text(document: Document) -> tuple[str, tuple[Segment, ...]]:
@@ -132,19 +130,26 @@ def _read_text(document: Document) -> tuple[str, tuple[Segment, ...]]:
 def _list_cells(document: Document) -> Iterator[tuple[Path, str]]:
     """Yield the source lines of the code cells of a notebook, without commands for the notebook itself."""
     cells = document.get(("cells",))
+    if isinstance(cells, list):
+        excess.is_over(len(cells), CELLS_MAX, "a notebook has more than {} cells", document.path)
     for number, cell in enumerate(cells[:CELLS_MAX] if isinstance(cells, list) else ()):
         source = cell.get("source") if isinstance(cell, dict) and cell.get("cell_type") == "code" else None
         base: Path = ("cells", number, "source")
-        if isinstance(source, str) and not source.lstrip().startswith("%%"):
-            yield base, _MAGIC.sub(_blank, source)
-        lines = source if isinstance(source, list) and all(isinstance(line, str) for line in source) else []
-        if not "".join(lines[:1]).lstrip().startswith("%%"):
-            yield from (((*base, at), _MAGIC.sub(_blank, line)) for at, line in enumerate(lines))
+        lines = source if isinstance(source, list) and all(isinstance(line, str) for line in source) else [source]
+        whole = "".join(line for line in lines if isinstance(line, str))
+        if whole and not _WHOLE.match(whole):
+            python = _MAGIC.sub(_blank, whole)
+            at = 0
+            for place, line in enumerate(lines):
+                yield (*base, place) if isinstance(source, list) else base, python[at : at + len(line)]
+                at += len(line)
         yield (*base, "end"), "\n"
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Return a text of the same length that Python skips."""
-    bare = len(match[0]) - len(match[0].lstrip())
-    rest = len(match[0]) - bare
-    return match[0][:bare] + ("..." + "#" * (rest - 3) if rest >= 3 else "0" * rest)
+    """Return a text of the same length that Python skips, or that assigns nothing known."""
+    group = "words" if match["words"] is not None else "asked"
+    before = match[0][: match.start(group) - match.start()]
+    first, *further = match[0][len(before) :].split("\n")
+    blank = "..." + "#" * (len(first) - 3) if len(first) >= 3 else "0" * len(first)
+    return "\n".join([before + blank, *(" " * len(line) for line in further)])

@@ -10,16 +10,19 @@ from gpulint.source.recipes.translated import HOLE, RECIPES_MAX, Builder, Recipe
 
 VARIABLES_MAX = 2_000
 DEPTH_MAX = 20
-ASSIGNMENT = re.compile(r"(?:export[ \t]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>.*?)[ \t]*$")
+ASSIGNMENT = re.compile(r"(?:export[ \t]++)?(?P<name>[A-Za-z_][\w-]*+)[ \t]*+:=[ \t]*+(?P<value>.*)")
 RECIPE = re.compile(
-    r"@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:\n]*(?:'[^'\n]*'|\"[^\"\n]*\")?[^:\n]*):(?!=)(?P<after>.*)"
+    r"@?(?P<name>[A-Za-z_][\w-]*+)(?P<parameters>(?:[^:\n'\"]++|'[^'\n]*+'|\"[^\"\n]*+\")*+):(?!=)(?P<after>.*)"
 )
-PARAMETER = re.compile(r"[*+$]?(?P<name>[A-Za-z_][\w-]*)(?:=(?P<default>'[^']*'|\"[^\"]*\"|[\w-]+))?")
+PARAMETER = re.compile(
+    r"[*+$]?(?P<name>[A-Za-z_][\w-]*)(?:=(?P<default>'[^']*'|\"[^\"]*\"|env(?:_var)?\('\w+'\)|env(?:_var)?\(\"\w+\"\)|[\w-]+))?"
+)
 LITERAL = re.compile(r"(?P<quote>['\"])(?P<text>[^'\"\n]*)(?P=quote)")
 FALLBACK = re.compile(
     r"(?:env_var_or_default|env)\([ \t]*['\"](?P<name>\w+)['\"][ \t]*,[ \t]*(?P<default>'[^'\n]*'|\"[^\"\n]*\"|[\w-]+)[ \t]*\)"
 )
-INTERPOLATION = re.compile(r"\{\{[ \t]*(?P<body>[^{}\n]*?)[ \t]*\}\}")
+VARIABLE = re.compile(r"env(?:_var)?\([ \t]*+['\"](?P<name>[A-Za-z_]\w*+)['\"][ \t]*+\)")
+INTERPOLATION = re.compile(r"\{\{[ \t]*+(?P<body>[^{}\n]*+)\}\}")
 LOADS = re.compile(r"set[ \t]+dotenv-load(?:[ \t]*:=[ \t]*true)?[ \t]*$")
 
 Value = tuple[str, int]
@@ -39,7 +42,7 @@ def read(text: str) -> Iterator[Recipe]:
                 found[-1][4].append((bare, start))
         elif match := ASSIGNMENT.match(bare):
             if not excess.is_over(len(variables) + 1, VARIABLES_MAX, "a justfile sets more than {} variables"):
-                variables[match["name"]] = (match["value"], start + match.start("value"))
+                variables[match["name"]] = (match["value"].rstrip(" \t"), start + match.start("value"))
         elif LOADS.match(bare):
             loads = True
         elif (match := RECIPE.match(bare)) and match["name"] != "set":
@@ -74,8 +77,9 @@ def _build(
         for match in INTERPOLATION.finditer(bare):
             builder.add(bare[at : match.start()], first + at)
             at = match.end()
-            text, place = _evaluate(match["body"], first + match.start("body"), variables, 0)
-            builder.add(text, place, None if place is not None and text != HOLE else first + match.end())
+            text, place = _evaluate(match["body"].rstrip(" \t"), first + match.start("body"), variables, 0)
+            written = place is not None and not text.startswith("${")
+            builder.add(text, place, None if written else first + match.end())
         builder.add(bare[at:], first + at)
         builder.add("\n", None)
     return Recipe(name, span, builder.finish())
@@ -85,6 +89,8 @@ def _evaluate(body: str, start: int, variables: Mapping[str, Value], depth: int)
     """Return the text of an expression and where it is written; a hole if only just can tell."""
     if match := LITERAL.fullmatch(body):
         return match["text"], start + match.start("text")
+    if match := VARIABLE.fullmatch(body):
+        return f"${{{match['name']}}}", start
     if match := FALLBACK.fullmatch(body):
         return _evaluate(match["default"], start + match.start("default"), variables, depth + 1)
     if body in variables and not excess.is_over(depth, DEPTH_MAX, "variables of a justfile nest deeper than {} levels"):

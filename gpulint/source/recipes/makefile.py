@@ -14,7 +14,7 @@ VARIABLES_MAX = 2_000
 ASSIGNMENT = re.compile(
     r"(?:(?:export|override|private)[ \t]+)*(?P<name>[\w.-]+)[ \t]*(?P<sign>[:?+!]{0,3}=)[ \t]*(?P<value>.*)", re.DOTALL
 )
-RULE = re.compile(r"(?P<targets>[^\s:#=][^:#=]*?)[ \t]*::?(?![=:])(?P<rest>.*)", re.DOTALL)
+RULE = re.compile(r"(?P<targets>[^\s:#=][^:#=]*+)::?(?![=:])(?P<rest>.*)", re.DOTALL)
 INCLUDE = re.compile(r"[-s]?include[ \t]+(?P<path>[\w./-]+)[ \t]*$")
 CONDITION = re.compile(r"[ \t]*(?P<word>ifeq|ifneq|ifdef|ifndef|else|endif)\b")
 DEFINE = re.compile(r"[ \t]*define\b")
@@ -95,7 +95,7 @@ def _define(variables: dict[str, Definition], match: re.Match[str], start: int, 
         return
     if sign == "?=" and name in variables:
         return
-    value = re.sub(r"[ \t]+#.*", "", value)
+    value = re.sub(r"(?<![ \t])[ \t]++#.*", "", value)
     before = variables.get(name) if sign == "+=" else None
     doubtful = conditional and name in variables and sign != "?="
     variables[name] = Definition(value, start + match.start("value"), before, doubtful)
@@ -116,7 +116,7 @@ def _start_recipe(
     name = match["targets"].split()[0]
     if name in OF_THE_TOOL:
         return
-    span = (start, start + len(match["targets"]))
+    span = (start, start + len(match["targets"].rstrip()))
     behind = rest.partition(";")[2]
     at = start + match.start("rest") + match["rest"].find(";") + 1
     found.append((name, span, [(f"\t{behind}", at - 1)] if behind.strip() else []))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 HEADER = re.compile(r"\[(?P<name>[^\]\n]+)\]")
 ENTRY = re.compile(r"(?P<key>[A-Za-z][\w.-]*)[ \t]*=[ \t]*(?P<value>.*)", re.DOTALL)
 COMMENT = ("#", ";")
-PAIR = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s,\"']*)")
+PAIR = re.compile(r"(?<!\w)(?P<name>[A-Za-z_]\w*+)=(?P<value>\"[^\"]*\"|'[^']*'|[^\s,\"']*)")
 
 
 class Entry(NamedTuple):

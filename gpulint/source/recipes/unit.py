@@ -12,7 +12,7 @@ from gpulint.source.recipes.translated import HOLE, Builder, Recipe
 PREFIX = re.compile(r"[-@:+!|]*")
 """What may stand before the program of ExecStart (systemd.service(5))."""
 PAIR = re.compile(
-    r"\"(?P<double>[A-Za-z_]\w*=[^\"\n]*)\"|'(?P<single>[A-Za-z_]\w*=[^'\n]*)'|(?P<bare>[A-Za-z_]\w*=[^\s\"']*)"
+    r"\"(?P<double>[A-Za-z_]\w*+=[^\"\n]*)\"|'(?P<single>[A-Za-z_]\w*+=[^'\n]*)'|(?<!\w)(?P<bare>[A-Za-z_]\w*+=[^\s\"']*)"
 )
 SPECIFIER = re.compile(r"%(?:(?P<percent>%)|[a-zA-Z])")
 OPTIONS = {

@@ -64,6 +64,10 @@ class CommitSnapshot(Snapshot):
         """Git tracks whatever a commit holds."""
         return True
 
+    def list_tracked(self) -> Sequence[str]:
+        """Return the paths of the commit."""
+        return tuple(path for path, item in self.held.items.items() if item.kind == "file")
+
     def ignore_patterns(self, folder: str) -> tuple[IgnoreFile, ...]:
         """A commit ignores nothing."""
         return ()

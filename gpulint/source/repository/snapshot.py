@@ -6,7 +6,7 @@ import abc
 import errno
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.source.repository import ignored
@@ -59,6 +59,10 @@ class Snapshot(abc.ABC):
     def may_hold_name(self, name: str) -> bool:
         """Return False if no file of the repository has that name, where this is known without a walk."""
         return True
+
+    def list_tracked(self) -> Sequence[str]:
+        """Return the paths from the root of all files that git tracks; nothing where this is not known."""
+        return ()
 
     @abc.abstractmethod
     def _find_kind(self, place: str) -> str: ...

@@ -39,6 +39,10 @@ class Tracked:
             self._paths = frozenset(_add_folders(list_paths(self._content)))
         return name in self._paths
 
+    def list_files(self) -> tuple[str, ...]:
+        """Return the paths in the index."""
+        return tuple(os.fsdecode(path) for path in list_paths(self._content))
+
     def may_hold_name(self, name: str) -> bool:
         """Return False if the index certainly lists no file of that name. Version 4 leaves out what paths have in common."""
         is_plain = self._content[:4] == b"DIRC" and self._content[4:8] != b"\0\0\0\4"

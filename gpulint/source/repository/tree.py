@@ -5,10 +5,12 @@ from __future__ import annotations
 import abc
 import contextlib
 import copy
+import functools
+import itertools
 import os
 import pathlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.report.model import Skip
@@ -16,6 +18,7 @@ from gpulint.source import documents
 from gpulint.source.repository import ignored, listing
 from gpulint.source.repository.joins import NOWHERE, Holding, Joins, Matching, Overlay, Scope, View
 from gpulint.source.repository.listing import NEVER_ENTERED, Listed, Listing
+from gpulint.source.repository.mentions import Mentions, Users
 from gpulint.source.repository.objects import NAME
 from gpulint.source.repository.snapshot import Snapshot
 from gpulint.source.repository.source import FILE_BYTES_MAX, Gathered, Source
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
     from gpulint.source.documents import Document
 
 __all__ = ["NAME", "NEVER_ENTERED", "ExcludedFile", "Tree"]
+
+LISTED_MAX = 100_000
+"""The most files of a folder without git whose names are looked at."""
 
 
 class ExcludedFile(NamedTuple):
@@ -53,8 +59,9 @@ class Tree(abc.ABC):
         self._joins = Joins(self._list_scope, self._read_unchanged)
         self._view: View = self._joins
         self._programs: dict[Scope, dict[str, list[str]]] = {}
-        self._mentioned: dict[Scope, set[str]] = {}
-        self._submitted: dict[tuple[Scope, str], set[tuple[str, str]]] = {}
+        self._mentions: dict[Scope, Mentions] = {}
+        self._listed: set[str] = set()
+        self._named: dict[tuple[Scope, str], tuple[str, ...]] = {}
 
     @abc.abstractmethod
     def writable(self, path: str) -> pathlib.Path | None:
@@ -67,7 +74,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
-        other._programs, other._mentioned, other._submitted = {}, {}, {}
+        other._programs, other._mentions, other._listed, other._named = {}, {}, set(), {}
         return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -83,7 +90,9 @@ class Tree(abc.ABC):
         for path, place in zip(paths, places, strict=True):
             if not self.snapshot.kind(place):
                 raise FileNotFoundError(f"there is no file or folder {path}")
-        for listed in self._list(places):
+        every = self._list(places)
+        self._listed |= {os.path.basename(listed.place) for listed in every if documents.is_program(listed.place)}
+        for listed in every:
             yield self._source(listed.place) if not listed.why else self._skip(*listed)
 
     def list_unread(self) -> list[Skip]:
@@ -142,44 +151,77 @@ class Tree(abc.ABC):
         return self._resolve_inside(self._base, path) is not None
 
     def find_programs(self, name: str, near: str) -> Sequence[str]:
-        """The program files of that name among those that belong together with `near`, in sorted order."""
+        """The program files of that name among those that belong together with `near`, in sorted order.
+
+        A name that neither git tracks nor the run lists is not searched for.
+        """
         scope = self._find_whole(near)
-        if scope not in self._programs and not self.snapshot.may_hold_name(name):
+        if scope not in self._programs and name not in self._listed and not self.snapshot.may_hold_name(name):
             return ()
+        return self._index_programs(scope).get(name, ())
+
+    def _list_programs(self, near: str) -> list[str]:
+        return [path for paths in self._index_programs(self._find_whole(near)).values() for path in paths]
+
+    def _index_programs(self, scope: Scope) -> Mapping[str, list[str]]:
+        """The program files of a scope by their base names."""
         if scope not in self._programs:
             found: dict[str, list[str]] = {}
             for listed in self._list([scope.folder]):
                 if not listed.why and documents.is_program(listed.place):
                     found.setdefault(os.path.basename(listed.place), []).append(self._display(listed.place))
             self._programs[scope] = found
-        return self._programs[scope].get(name, ())
+        return self._programs[scope]
 
-    def mentions_program(self, path: str, submitting: str) -> bool:
-        """Whether a file of the repository names a program, as one does that starts it.
+    def find_named(self, names: str, near: str) -> Sequence[str]:
+        """The files of any format whose name matches a regular expression among those that belong together with `near`.
 
-        Of other programs, only those count in which `submitting` is found.
+        They are those that git tracks, in sorted order; without git, those of the folder.
         """
-        scope = self._find_whole(path)
-        if scope not in self._mentioned:
-            contents = (self._read_unchanged(other) or b"" for other in self._list_scope(scope))
-            self._mentioned[scope] = {name for content in contents for name in documents.list_mentioned(content)}
-        name = os.path.basename(path)
-        if name in self._mentioned[scope]:
-            return True
-        if (scope, submitting) not in self._submitted:
-            self._submitted[scope, submitting] = set(self._list_submitted(scope, submitting))
-        return any(named == name and file != path for named, file in self._submitted[scope, submitting])
+        scope = self._find_whole(near)
+        if (scope, names) not in self._named:
+            pattern = re.compile(names)
+            places = (place for place in self._list_places(scope) if pattern.fullmatch(place.rpartition(os.sep)[2]))
+            found = [self._display(place) for place in places if not self._is_excluded(place)]
+            self._named[scope, names] = tuple(sorted(found))
+        return self._named[scope, names]
 
-    def _list_submitted(self, scope: Scope, submitting: str) -> Iterator[tuple[str, str]]:
-        """Yield the names of programs in the texts of programs that a pattern is found in, each with its file."""
-        pattern = re.compile(submitting.encode())
-        for listed in self._list([scope.folder]):
-            if listed.why or not documents.is_program(listed.place):
-                continue
-            file = self._display(listed.place)
-            content = self._read_unchanged(file) or b""
-            if pattern.search(content):
-                yield from ((name, file) for name in documents.list_quoted(content))
+    def _list_places(self, scope: Scope) -> Iterable[str]:
+        """The files of any format of a scope, as git tracks them or as they lie on the disk."""
+        tracked = self.snapshot.list_tracked()
+        if not tracked:
+            return itertools.islice(listing.list_every_file(self.snapshot, scope.folder), LISTED_MAX)
+        below = scope.folder + os.sep
+        places = (os.path.join(self.snapshot.root, path) for path in tracked)
+        return (place for place in places if place.startswith(below))
+
+    def list_naming(self, path: str) -> Sequence[str]:
+        """The specs of the repository that name a program outside comments, as one does that starts it."""
+        return self._find_mentions(path).list_naming(path)
+
+    def list_importers(self, path: str) -> Sequence[str]:
+        """The programs of the repository that may import a module and are no tests."""
+        return self._find_mentions(path).list_importers(path)
+
+    def list_imported(self, path: str) -> Sequence[str]:
+        """The programs of the repository that a program may import, directly or through others."""
+        return self._find_mentions(path).list_imported(path)
+
+    def find_users(self, paths: Sequence[str]) -> Users:
+        """The files whose workloads may rest on these files, which belong together."""
+        return self._find_mentions(paths[0]).find_users(paths) if paths else Users(())
+
+    def _find_mentions(self, near: str) -> Mentions:
+        scope = self._find_whole(near)
+        if scope not in self._mentions:
+            specs = tuple(self._list_scope(scope))
+            self._mentions[scope] = Mentions(
+                specs,
+                self._read_unchanged,
+                functools.partial(self.find_programs, near=near),
+                functools.partial(self._list_programs, near),
+            )
+        return self._mentions[scope]
 
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in.

@@ -80,6 +80,10 @@ class DiskSnapshot(Snapshot):
         """Return False if git's index lists no file of that name; a file that git does not track is found by its path only."""
         return self._read_index().may_hold_name(name)
 
+    def list_tracked(self) -> Sequence[str]:
+        """Return the paths in git's index."""
+        return self._read_index().list_files()
+
     def _read_index(self) -> tracked.Tracked:
         if self._tracked is None:
             self._tracked = tracked.read(self.root, self.record)

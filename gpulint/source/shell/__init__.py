@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 Sourced = Callable[[str], tuple[str, str] | None]
+Listed = Callable[[str], tuple[str, ...]]
 
 
 def read_commands(
@@ -35,19 +36,20 @@ def read_commands(
     variables: Mapping[str, str | None] | None = None,
     sourced: Sourced | None = None,
     choices: Choices | None = None,
+    listed: Listed | None = None,
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; `variables` is the environment, None being set but unknowable.
 
     `sourced` gives the shown path and the text of a file that the script sources, None where the repository has none; a
     path that starts with `./` is one from the folder of the script. `choices` settles items of cases and loops, and gets
-    those that are open.
+    those that are open. `listed` gives the files that a path may be of which one name is open.
     """
     if not is_readable(script):
         excess.note(limits.find_excess(script))
         return ()
     from gpulint.source.shell import statements
 
-    return statements.read(script, {} if variables is None else variables, sourced, choices=choices)
+    return statements.read(script, {} if variables is None else variables, sourced, choices=choices, listed=listed)
 
 
 def find_excess(script: str) -> str:

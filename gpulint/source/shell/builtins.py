@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import tree_sitter
 
 from gpulint.source import excess
-from gpulint.source.shell import limits, script
+from gpulint.source.shell import limits, script, variables
+from gpulint.source.shell.choices import Choice
 from gpulint.source.shell.command import HOLE, Command, Piece, Word, locate
 from gpulint.source.shell.interfaces import Reader
 from gpulint.source.shell.limits import is_readable
@@ -31,6 +34,8 @@ _OF_LIBRARIES = re.compile(
 )
 """The variables that a system's set-up files may change."""
 _HARMLESS_EVAL = re.compile(r"(?:conda|mamba|pyenv|ssh-agent|brew|direnv|spack|modulecmd|register-python-argcomplete)")
+_PRINTS = frozenset({"grep", "egrep", "cat", "sed", "awk", "envsubst"})
+"""Programs that print the lines of a file that they are given last."""
 _EVERY_ARGUMENT = frozenset({'"$@"', "$@", '"$*"', "$*", '"${@}"'})
 
 
@@ -97,6 +102,8 @@ def is_print(command: Command) -> Word | None:
 def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
     """`source FILE`: its commands in place, where the repository has it; else it may set any name."""
     run, path = reader.run, words[0].text
+    if path is None:
+        path = _choose_source(reader, words[0])
     found = run.sourced(path) if run.sourced is not None and path is not None else None
     if found is None or path is None:
         _forget_sourced(reader, words[0])
@@ -116,6 +123,45 @@ def _source(reader: Reader, words: Sequence[Word], where: Context) -> None:
     run.returned = False
     run.files.pop()
     run.variables.arguments = given
+
+
+def apply_printed(reader: Reader, node: tree_sitter.Node, where: Context) -> None:
+    """`export $(grep -v '^#' .env | xargs)`: the variables of a file that a first command prints."""
+    commands = list(variables.extend_path(node, "command"))
+    command = min(commands, key=lambda child: child.start_byte, default=None)
+    if command is None:
+        return
+    words = [
+        word
+        for child in command.named_children
+        if not child.type.endswith("redirect")
+        for word in _expand(reader, child)
+    ]
+    if len(words) < 2 or words[0].text not in _PRINTS or words[-1].text is None:
+        return
+    before = reader.variables.exports_all
+    reader.variables.exports_all = True
+    _source(reader, words[-1:], where)
+    reader.variables.exports_all = before
+
+
+def _expand(reader: Reader, node: tree_sitter.Node) -> Iterator[Word]:
+    inner = node.named_children[0] if node.type == "command_name" and node.named_children else node
+    return reader.expansion.expand(inner)
+
+
+def _choose_source(reader: Reader, word: Word) -> str | None:
+    """Return the file of the presets that is taken: `source "configs/$1.sh"` takes one of configs/*.sh."""
+    run = reader.run
+    if run.listed is None or run.choices is None or reader.script.origin is not None or run.loops:
+        return None
+    paths = run.listed(word.text_with_holes)
+    key = (reader.script.source, word.start)
+    if key in run.choices.settled and run.choices.settled[key] < len(paths):
+        return paths[run.choices.settled[key]]
+    labels = tuple(posixpath.basename(path).partition(".")[0] for path in paths)
+    run.choices.add(Choice(*key, labels, tuple((word.start, word.end) for _ in paths)))
+    return None
 
 
 def _is_too_much(reader: Reader) -> bool:

@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
     `text` is None where that cannot be known, `raw` then being what is written instead; `exact` tells that the text is
     written, letter by letter, at the last place; `splits` that bash splits it at blanks; `default` that it counts only as
-    long as the caller of the script gives nothing else.
+    long as the caller of the script gives nothing else. `elsewhere` is where another file states it, letter by letter.
     """
 
     text: str | None
@@ -36,6 +36,7 @@ class Piece(NamedTuple):
     splits: bool = False
     raw: str = ""
     default: bool = False
+    elsewhere: tuple[str, Span] | None = None
 
     @property
     def text_or_raw(self) -> str:
@@ -46,6 +47,11 @@ class Piece(NamedTuple):
         if len(self.spans) >= SPANS_MAX:
             return self._replace(spans=(place,), exact=False)
         return self._replace(spans=(place, *self.spans))
+
+    def bring(self, source: str, use: Span) -> Piece:
+        """The piece of another file at the place of this one that uses it."""
+        elsewhere = (source, self.spans[-1]) if self.exact and not self.default else self.elsewhere
+        return self._replace(spans=(use,), exact=False, elsewhere=elsewhere)
 
     @property
     def width(self) -> int:
@@ -59,7 +65,11 @@ class Piece(NamedTuple):
         if self.exact:
             at = spans[-1][0]
             spans = (*spans[:-1], (at + start, at + end))
-        return self._replace(text=self.text[start:end], spans=spans)
+        elsewhere = self.elsewhere
+        if elsewhere is not None:
+            first = elsewhere[1][0]
+            elsewhere = elsewhere[0], (first + start, first + end)
+        return self._replace(text=self.text[start:end], spans=spans, elsewhere=elsewhere)
 
 
 class Word(NamedTuple):
@@ -97,6 +107,13 @@ class Word(NamedTuple):
         """Where a part of the (holed) text is written: in the word, or in the assignment it comes from."""
         pieces = tuple(slice_pieces(self.parts(), start, end))
         return locate(pieces) if pieces else (self.start, self.end)
+
+    @property
+    def elsewhere(self) -> tuple[str, Span] | None:
+        """The file and the place of the one part of the word that another file states; None if it has several."""
+        found = {piece.elsewhere for piece in self.parts() if piece.elsewhere is not None}
+        plain = all(piece.elsewhere is not None or piece.exact or piece.text == "" for piece in self.parts())
+        return found.pop() if plain and len(found) == 1 else None
 
     def why_of(self, start: int, end: int) -> str:
         """Why a part of the (holed) text cannot be known; empty where it can."""

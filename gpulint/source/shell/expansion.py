@@ -294,8 +294,8 @@ def _move(word: Word, use: Span, script: Script) -> Word:
     """A word of another file at the place of this one that brings it in."""
     if word.source == script.source:
         return word
-    pieces = tuple(piece._replace(spans=(use,), exact=False) for piece in word.parts())
-    return Word(word.text, *use, word.raw, word.why, pieces, script.source)
+    pieces = (piece.bring(word.source, use) for piece in word.parts())
+    return Word(word.text, *use, word.raw, word.why, tuple(pieces), script.source)
 
 
 def _strip_tabs(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -14,6 +14,8 @@ from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import KnownValue, Variables
 
 Sourced = Callable[[str], tuple[str, str] | None]
+Listed = Callable[[str], tuple[str, ...]]
+"""Gives the paths of the files that a path with a hole for one name may be."""
 
 
 class Context(NamedTuple):
@@ -42,9 +44,16 @@ class Function(NamedTuple):
 class Run:
     """State shared by the readers of a script and of the files that it sources."""
 
-    def __init__(self, known: Variables, sourced: Sourced | None, choices: Choices | None = None) -> None:
+    def __init__(
+        self,
+        known: Variables,
+        sourced: Sourced | None,
+        choices: Choices | None = None,
+        listed: Listed | None = None,
+    ) -> None:
         self.variables = known
         self.sourced = sourced
+        self.listed = listed
         self.budget = Budget()
         self.choices = choices
         self.commands: list[Command] = []

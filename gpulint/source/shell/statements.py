@@ -13,7 +13,7 @@ from gpulint.source.shell import script as shell_script
 from gpulint.source.shell.choices import Choices
 from gpulint.source.shell.command import Command, ShellLimitError, Word
 from gpulint.source.shell.expansion import Expansion
-from gpulint.source.shell.run import Context, Run, Sourced
+from gpulint.source.shell.run import Context, Listed, Run, Sourced
 from gpulint.source.shell.script import Script
 from gpulint.source.shell.variables import Variables, list_exported
 
@@ -45,10 +45,11 @@ def read(
     origin: Word | None = None,
     exported: Mapping[str, Word] | None = None,
     choices: Choices | None = None,
+    listed: Listed | None = None,
 ) -> tuple[Command, ...]:
     """The simple commands of a script in order; none where they expand to too much."""
     try:
-        return _read(text, environment, sourced, origin, exported, choices)
+        return _read(text, environment, sourced, origin, exported, choices, listed)
     except ShellLimitError:
         return ()
 
@@ -69,9 +70,10 @@ def _read(
     origin: Word | None,
     exported: Mapping[str, Word] | None,
     choices: Choices | None = None,
+    listed: Listed | None = None,
 ) -> tuple[Command, ...]:
     script = shell_script.parse(text, origin.source if origin is not None else "", origin=origin)
-    run = Run(Variables(environment, script.tree), sourced, choices)
+    run = Run(Variables(environment, script.tree), sourced, choices, listed)
     for name, word in (exported or {}).items():
         run.variables.assign(name, word)
         run.variables.export(name)
@@ -315,6 +317,8 @@ class ScriptReader:
         given = [child for child in node.named_children if child.type == "variable_assignment"]
         bare = [self.script.text_of(child) for child in node.named_children if child.type == "variable_name"]
         options = [self.script.text_of(child) for child in node.named_children if child.type == "word"]
+        for child in variables.extend_path(node, "command_substitution") if not given and not bare else ():
+            builtins.apply_printed(self, child, where)
         assignments = tuple(self._assignment(child, where) for child in given)
         if builtins.is_local(keyword, options) and self.run.locals:
             self._keep_for_return([*(name for name, _ in assignments), *bare])

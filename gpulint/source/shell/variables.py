@@ -62,7 +62,7 @@ class Variables:
             return (Piece(value, (use,)),)
         if value is None:
             return (Piece(None, (use,), why=_unknown(name), raw=f"${name}"),)
-        return tuple(_add_use(piece, use, f"${name}", value.source == source) for piece in value.parts())
+        return tuple(_add_use(piece, use, f"${name}", value.source, source) for piece in value.parts())
 
     def value(self, name: str, once: bool = False) -> Word | str | None:
         """The value of a variable, a word of the script or a text of the environment; None where it is not known."""
@@ -230,10 +230,10 @@ def extend_path(node: tree_sitter.Node, kind: str) -> Iterator[tree_sitter.Node]
             yield child
 
 
-def _add_use(piece: Piece, use: Span, raw: str, same_file: bool) -> Piece:
+def _add_use(piece: Piece, use: Span, raw: str, written: str, used: str) -> Piece:
     """A piece of a value where it is used: its place there first, and where it is written behind it."""
-    if not same_file:
-        return piece._replace(spans=(use,), exact=False, splits=False, raw=raw)
+    if written != used:
+        return piece.bring(written, use)._replace(splits=False, raw=raw)
     return piece.add_use(use)._replace(splits=False)
 
 

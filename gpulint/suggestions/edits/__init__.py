@@ -34,8 +34,8 @@ SIDES = frozenset({"limits", "requests"})
 LEAST = frozenset({"minReplicas", "min_replicas"})
 MOST = frozenset({"maxReplicas", "max_replicas"})
 REFERENCE = re.compile(r"\$|\{\{")
-PROGRAMS = frozenset({"python", "notebook"})
-"""Formats of documents that a command starts; the command only names them."""
+TEXTS = frozenset({"python", "notebook", "shell"})
+"""Formats of files that the checked one only names: it starts them, or takes a value from them."""
 NAMED_FILE = re.compile(r"\.(?:ya?ml|json|toml)[\"']?$")
 """A place that names the file which supplies the value."""
 
@@ -171,7 +171,9 @@ def _locate_all(origins: Iterable[Origin]) -> list[ExactLocation]:
     """
     stating = [origin for origin in dict.fromkeys(origins) if not REFERENCE.search(origin.text())]
     stating = [origin for origin in stating if not NAMED_FILE.search(origin.text())] or stating
-    stating = [origin for origin in stating if origin.document.format in PROGRAMS] or stating
+    named = stating[0].document.path if stating else ""
+    behind = [origin for origin in stating if origin.document.path != named and origin.document.format in TEXTS]
+    stating = behind or stating
     first = stating[0].document.path if stating else ""
     elsewhere = {origin.document.path for origin in stating}
     if len(elsewhere) > 1:

@@ -256,7 +256,7 @@ def _render_in_program(role: Role, origin: Origin, product: str) -> str | None:
     if len(platforms) != 1 or not name or not _has_same_vendor(role, product) or not _is_listed(platforms, name):
         return None
     other = _find_platform_name(platforms, product)
-    return f"{head}{other}{tail}" if other is not None else None
+    return f"{head}{other}{tail}".strip("\"'") if other is not None else None
 
 
 def _split_option(old: str) -> tuple[str, str, str]:

@@ -54,11 +54,11 @@ def _edit_file(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     if path not in given:
         raise Inexact(f"the value is declared in {path}, which is not among the files to fix")
     content = given[path]
-    loaded = documents.load(path, content)
+    loaded = documents.load_text(path, content)
     text = decode(content)
     found = [splices.locate(edit, loaded.documents, text) for edit in edits]
     changed = _encode(splices.apply(text, _merge_insertions(found)), content)
-    _refuse_damage(loaded, documents.load(path, changed), len(found))
+    _refuse_damage(loaded, documents.load_text(path, changed), len(found))
     return changed
 
 

@@ -15,6 +15,7 @@ from gpulint.workload import Origin
 ANCHOR = re.compile(r"(?:^|[\s:\[,-])&(?P<name>[^\s,\[\]{}]+)")
 ITEM = re.compile(r"-(?:\s|$)")
 QUOTES = ("'", '"')
+PROGRAMS = frozenset({"python", "notebook"})
 
 
 class ExactLocation(NamedTuple):
@@ -32,6 +33,7 @@ def locate(origin: Origin) -> ExactLocation | None:
 
     None if its characters differ from its text or are shared with other objects.
     """
+    origin = _strip_quotes(origin)
     location = _find_inside(origin)
     if location.line != location.end_line or not location.text:
         return None
@@ -44,6 +46,15 @@ def locate(origin: Origin) -> ExactLocation | None:
     ):
         return None
     return ExactLocation(origin, location, written, location.text[: location.column - 1])
+
+
+def _strip_quotes(origin: Origin) -> Origin:
+    """Return the place inside the quotes of a text of a program: a notebook writes the quotes in another way."""
+    if origin.span is None or origin.document.format not in PROGRAMS:
+        return origin
+    text, (start, end) = origin.text(), origin.span
+    is_quoted = len(text) > 1 and text[0] in QUOTES and text[0] == text[-1] and not set(text[1:-1]) & {*QUOTES, "\\"}
+    return origin._replace(span=(start + 1, end - 1)) if is_quoted else origin
 
 
 def _find_inside(origin: Origin) -> Location:

@@ -64,6 +64,10 @@ def test_shared_memory_is_dockers_unless_it_is_made_larger(options: str, small: 
     assert fields(options)["shared_memory_default"].value is small
 
 
+def test_the_remedy_for_small_shared_memory_is_an_option_of_docker() -> None:
+    assert fields("--gpus 2")["shared_memory_remedy"].value == "start the container with --shm-size=8g or --ipc=host"
+
+
 def test_limits_and_privileges_are_read() -> None:
     found = fields("-m 16g --privileged --gpus 1")
     assert found["host_memory_bytes"].value == 17_179_869_184

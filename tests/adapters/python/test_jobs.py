@@ -377,22 +377,6 @@ def test_a_job_without_gpus_is_no_workload(program: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("launch", "alone"),
-    [
-        ("import sky\nsky.Task(run='python train.py --batch 2')", False),
-        ("from sagemaker.pytorch import PyTorch\nPyTorch(entry_point='train.py', source_dir='code')", False),
-        ("from sky import Task\n# see train.py", True),
-        ("import os\nprint('train.py')", True),
-    ],
-)
-def test_a_program_that_a_job_starts_is_no_workload_of_its_own(launch: str, alone: bool) -> None:
-    files = {"launch.py": launch, "code/train.py": TRAIN}
-    repository = ExampleRepository({name: textwrap.dedent(text).encode() for name, text in files.items()})
-    (document,) = repository.read_documents("code/train.py")
-    assert bool(list(enrichment.read(document, repository))) is alone
-
-
-@pytest.mark.parametrize(
     "program",
     [
         "import sky\na = []\na.append(a)\nsky.Task(run='x').set_resources(a)",

@@ -409,14 +409,39 @@ def test_a_program_that_nothing_starts_is_a_workload_whose_host_is_open() -> Non
     assert isinstance(role.value("accelerator"), Unknown)
 
 
-def test_a_program_that_a_file_names_is_no_workload_of_its_own() -> None:
-    assert read({"serve.py": ALONE, "run.sh": "python serve.py"}, "serve.py") == []
+@pytest.mark.parametrize(
+    ("path", "file", "text"),
+    [
+        ("serve.py", "run.sh", "python serve.py"),
+        ("app/serve.py", "run.sh", "python -m app.serve --tp 2"),
+        ("app/serve.py", "pod.yaml", 'command: ["python", "-m", "app.serve"]'),
+        ("app/serve.py", "pod.yaml", "command:\n  - python\n  - -m\n  - app.serve\n"),
+        ("app/serve.py", "pod.yaml", 'command: ["uvicorn", "app.serve:app", "--port", "80"]'),
+        ("app/serve.py", "pod.yaml", "command:\n  - gunicorn\n  - -w\n  - '1'\n  - app.serve:app\n"),
+        ("serve.py", "service.yaml", "applications:\n  - import_path: serve:app\n"),
+        ("serve/__main__.py", "pod.yaml", 'command: ["python", "-m", "serve"]'),
+    ],
+)
+def test_a_program_that_a_file_names_is_no_workload_of_its_own(path: str, file: str, text: str) -> None:
+    assert read({path: ALONE, file: text}, path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("app.py", 'command: ["uvicorn", "main:app"]'),
+        ("serve/__main__.py", 'command: ["python", "serve.sh"]'),
+        ("serve.py", "image: serve:app"),
+        ("serve.py", "args: [-w, serve]"),
+    ],
+)
+def test_a_program_of_another_name_is_a_workload_of_its_own(path: str, text: str) -> None:
+    assert len(read({path: ALONE, "pod.yaml": text}, path)) == 1
 
 
 @pytest.mark.parametrize(
     "program",
     [
-        "from vllm import LLM\ndef load():\n    return LLM('Qwen/Qwen3-8B')\n",
         "from transformers import AutoModel\nAutoModel.from_pretrained('Qwen/Qwen3-8B')\n",
         "from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('Qwen/Qwen3-8B')\n",
         "import vllm\nprint(vllm.__version__)\n",
@@ -530,7 +555,124 @@ def test_a_suggestion_edits_the_literal_of_the_program(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     report = gpulint.check(["pod.yaml"])
     (finding,) = (finding for finding in report.findings if finding.rule == "weights-exceed-memory")
-    assert finding.location.path == "pod.yaml"
-    assert [(place.location.path, place.location.line) for place in finding.related][-1] == ("serve.py", 2)
+    assert (finding.location.path, finding.location.line) == ("serve.py", 2)
+    assert "pod.yaml" in [place.location.path for place in finding.related]
     (change,) = finding.suggestions[0].edits
     assert (change.location.path, change.location.line, change.old, change.new) == ("serve.py", 2, "1", "2")
+
+
+TUNE = """
+    import argparse
+    from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deepspeed")
+    options = parser.parse_args()
+    model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B")
+    arguments = TrainingArguments(output_dir="out", deepspeed=options.deepspeed, bf16=True)
+    Trainer(model=model, args=arguments).train()
+"""
+
+
+@pytest.mark.parametrize(("stage", "sharding"), [(3, "deepspeed"), (1, "deepspeed")])
+def test_deepspeed_leaves_sharding_to_the_settings_that_a_program_names(stage: int, sharding: str) -> None:
+    command = '"deepspeed", "--num_gpus=2", "train.py", "--deepspeed", "zero.json"'
+    settings = f'{{"bf16": {{"enabled": true}}, "zero_optimization": {{"stage": {stage}}}}}'
+    role = read_role({"pod.yaml": POD.replace("COMMAND", command), "train.py": TUNE, "zero.json": settings}, "pod.yaml")
+    assert values(role, "engine", "sharding", "zero_stage") == {
+        "engine": "transformers",
+        "sharding": sharding,
+        "zero_stage": stage,
+    }
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "deepspeed"])
+def test_nothing_is_open_of_a_trainer_that_a_program_settles_itself(launcher: str) -> None:
+    command = f'"{launcher}", "{"--nproc_per_node=2" if launcher == "torchrun" else "--num_gpus=2"}", "train.py"'
+    role = read_role({"pod.yaml": POD.replace("COMMAND", command), "train.py": TUNE}, "pod.yaml")
+    assert [name for name, field in role.fields.items() if isinstance(field.value, Unknown)] == []
+
+
+FLUX = """
+    import torch
+    from diffusers import FluxPipeline
+    pipe = FluxPipeline.from_pretrained("black-forest-labs/FLUX.1-dev", torch_dtype=torch.bfloat16)
+    LAST
+"""
+L4 = POD.replace("spec:", "spec:\n      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}", 1).replace(
+    "gpu: 2", "gpu: 1"
+)
+
+
+def list_memory_errors(files: dict[str, str], folder: Path) -> list[str]:
+    for name, text in files.items():
+        (folder / name).write_text(textwrap.dedent(text))
+    return [found.rule for found in gpulint.check(folder).findings if found.rule.startswith(("weights-", "program-"))]
+
+
+@pytest.mark.parametrize(
+    ("last", "rules"),
+    [
+        ("pipe.to('cuda')", ["weights-exceed-all-gpus"]),
+        ("pipe.enable_model_cpu_offload()", []),
+        ("quantize_(pipe.transformer, int8())\n    pipe.to('cuda')", []),
+    ],
+)
+def test_a_pipeline_of_33_gb_on_24_gb_fails_unless_it_is_offloaded_or_quantised(
+    last: str, rules: list[str], tmp_path: Path
+) -> None:
+    files = {"pod.yaml": L4.replace("COMMAND", '"python", "draw.py"'), "draw.py": FLUX.replace("LAST", last)}
+    assert list_memory_errors(files, tmp_path) == rules
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [(SERVE, "inference"), (TUNE, "training"), ("print('nothing that is known')", "training")],
+)
+def test_a_job_does_what_its_program_does(program: str, kind: str) -> None:
+    job = """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: label}
+        spec:
+          template:
+            spec:
+              containers:
+                - name: main
+                  image: registry.example/label:1
+                  command: [python, label.py]
+                  env: [{name: MODEL_ID, value: Qwen/Qwen3-8B}]
+                  resources: {limits: {nvidia.com/gpu: 2}}
+    """
+    (workload,) = read({"job.yaml": job, "label.py": program}, "job.yaml")
+    assert workload.kind == kind
+
+
+LOADS = "from vllm import LLM\ndef load(name='Qwen/Qwen3-8B'):\n    return LLM(name)\n"
+
+
+def test_a_module_that_nothing_imports_computes_what_its_functions_load_by_default() -> None:
+    (workload,) = read({"module.py": LOADS}, "module.py")
+    assert values(workload.roles[0], "engine", "checkpoint") == {"engine": "vllm", "checkpoint": "Qwen/Qwen3-8B"}
+
+
+def test_a_module_belongs_to_the_program_that_imports_it() -> None:
+    serve = "from module import load\nload('Qwen/Qwen3-4B').generate('x')\n"
+    files = {"module.py": LOADS, "serve.py": serve, "test_module.py": "import module\nmodule.load()\n"}
+    assert read(files, "module.py") == []
+    (workload,) = read(files, "serve.py")
+    assert values(workload.roles[0], "checkpoint") == {"checkpoint": "Qwen/Qwen3-4B"}
+    assert read({"test_module.py": LOADS}, "test_module.py") == []
+
+
+def test_a_workload_of_a_program_stands_in_its_own_file() -> None:
+    model = "from transformers import AutoModelForCausalLM\ndef load():\n    return AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B').to('cuda')\n"
+    (workload,) = read(
+        {"app/model.py": model, "app/main.py": "import model\nmodel.load().generate('x')\n"}, "app/main.py"
+    )
+    assert workload.roles[0].anchor.document.path == "app/main.py"
+
+
+def test_a_script_that_only_stops_a_program_does_not_start_it() -> None:
+    serve = "from vllm import LLM\nLLM('Qwen/Qwen3-8B').generate('x')\n"
+    assert len(read({"serve.py": serve, "stop.sh": "pkill -f serve.py\n"}, "serve.py")) == 1
+    assert read({"serve.py": serve, "start.sh": "python serve.py\n"}, "serve.py") == []

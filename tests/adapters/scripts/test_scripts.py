@@ -299,3 +299,34 @@ def test_a_folder_of_a_registry_says_nothing_of_the_maker() -> None:
 
     assert maker("registry.example/aip/xpu-nvidia/vllm-openai:v0.11.2") is None
     assert [maker("intel/vllm:0.11.0-xpu"), maker("ghcr.io/llm-d/llm-d-xpu:v0.4.0")] == ["intel", "intel"]
+
+
+RAY = (
+    "#SBATCH -N 4 --gres=gpu:4 --ntasks-per-node=1\n"
+    "srun -N 1 -n 1 -w $HEAD ray start --head --block &\n"
+    "srun -N 3 -n 3 --exclude $HEAD {ray} --block &\n"
+    "srun --overlap -N 1 -n 1 -w $HEAD {start}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "counts"),
+    [
+        ("vllm serve m --tensor-parallel-size 16", [4, 4, 16]),
+        ("vllm serve m --tensor-parallel-size 4 --pipeline-parallel-size 4", [4, 4, 16]),
+        ("vllm serve m --tensor-parallel-size 4 --distributed-executor-backend ray", [4, 4, 16]),
+        ("apptainer exec --nv v.sif vllm serve m --tensor-parallel-size 16", [4, 4, 16]),
+        ("vllm serve m --tensor-parallel-size 4", [4, 1, 4]),
+        ("torchrun --nproc_per_node 4 t.py", [4, 1, 4]),
+    ],
+)
+def test_a_server_that_needs_the_ray_cluster_of_its_job_has_all_its_nodes(
+    tmp_path: Path, start: str, counts: list[int]
+) -> None:
+    found = role(tmp_path, RAY.format(ray="ray start --address $HEAD:6379", start=start))
+    assert values(found, *COUNTS[:3]) == counts
+
+
+def test_a_ray_head_alone_gives_a_server_no_further_nodes(tmp_path: Path) -> None:
+    found = role(tmp_path, RAY.format(ray="echo", start="vllm serve m --tensor-parallel-size 16"))
+    assert values(found, *COUNTS[:3]) == [4, 1, 4]

@@ -9,7 +9,7 @@ from gpulint.adapters.charts.templates import value
 from gpulint.adapters.charts.templates.value import UNKNOWN, Value
 
 RELEASE = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?:[-+].*)?")
-BOUND = re.compile(r"\s*(>=|<=|!=|=|>|<|\^|~)?\s*(v?[\d.]+)(?:-0)?\s*")
+BOUND = re.compile(r"\s*+(>=|<=|!=|=|>|<|\^|~)?\s*+(v?[\d.]+)(?:-0)?\s*+")
 
 
 def has_open_text(arguments: Iterable[Value]) -> bool:

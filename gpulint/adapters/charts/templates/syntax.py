@@ -13,6 +13,7 @@ from typing import NamedTuple
 NESTED_MAX = 60
 TOKENS_MAX = 20_000
 SPACE = " \t\r\n"
+COMMENT = re.compile(r"\s*+/\*.*?\*/\s*+(-?)\}\}", re.DOTALL)
 TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<text>"(?:\\.|[^"\\\n])*"|`[^`]*`)|(?P<char>'(?:\\.|[^'\\\n])')"""
     r"""|(?P<number>[-+]?(?:0[xX][0-9a-fA-F_]+|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))"""
@@ -242,7 +243,7 @@ def _read_tokens(text: str, at: int) -> tuple[list[Token], int, bool]:
     """Return the tokens of an action, the offset after it, and whether it trims the text that follows."""
     tokens: list[Token] = []
     joined = False
-    comment = re.compile(r"\s*/\*.*?\*/\s*(-?)\}\}", re.DOTALL).match(text, at)
+    comment = COMMENT.match(text, at)
     if comment:
         return [], comment.end(), bool(comment[1])
     while True:

@@ -1,0 +1,1 @@
+DEFAULT_MODEL = "Qwen/Qwen3-8B"
