@@ -44,7 +44,8 @@ MENTIONS = (
     "beta9",
     "sky",
     "azure.ai.ml",
-    "google.cloud",
+    "google.cloud.aiplatform",
+    "google.cloud import aiplatform",
     "kubeflow",
     "runpod",
     "litserve",
@@ -78,10 +79,10 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield what a program computes: one workload for each function with hardware of its own, else one for its run."""
     evaluated, found = reading.read_alone(document, repository)
     submitted = jobs.list_roles(document, evaluated, file_stem.find_stem(document.path), repository)
-    managed = [*_read_machines(document, evaluated, repository), *(_wrap(role, document) for role in submitted)]
-    if managed:
-        yield from managed
-        return
+    managed = list(_read_machines(document, evaluated, repository))
+    rented = {workload.roles[0].anchor for workload in managed}
+    managed += [_wrap(role, document) for role in submitted if role.anchor not in rented]
+    yield from managed
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
@@ -93,7 +94,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
-    if not placements and found is not None:
+    if not placements and not managed and found is not None:
         stated = {
             **hardware.read_devices(evaluated.calls, Reader()),
             **hardware.read_scaling(evaluated.calls, Reader()),

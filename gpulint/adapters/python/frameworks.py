@@ -54,6 +54,9 @@ def read_megatron(calls: Sequence[Object], reader: Reader, program: Argument, co
         return None
     started = python_program.find(command.words)
     words = list(started.words) if started is not None else []
+    own = next((one for one in reversed(calls) if one.name == "sys.argv"), None)
+    if own is not None:
+        words = [reader.word(value, own.place) for value in own.arguments]
     given = {(word.text or word.flag).partition("=")[0] for word in words}
     stated = call.get("args_defaults")
     for name, value in stated.entries.items() if isinstance(stated, Entries) else ():

@@ -295,7 +295,28 @@ def read_machines(call: Object, reader: Reader) -> dict[str, Field]:
     deployed = last_name(call) == "deploy"
     one = Field(1, source="one machine for each replica" if deployed else "one run")
     fields |= {"pods_per_replica": one if deployed else count, "replicas": count if deployed else one}
-    return {**fields, "gpus_per_replica": replica.product(fields["gpus_per_pod"], fields["pods_per_replica"])}
+    fields["gpus_per_replica"] = replica.product(fields["gpus_per_pod"], fields["pods_per_replica"])
+    return {**fields, **_read_copies(call, reader)}
+
+
+def _read_copies(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return the copies of a model that an endpoint starts, each with GPUs of its own.
+
+    Source: aws/sagemaker-python-sdk src/sagemaker/compute_resource_requirements/resource_requirements.py.
+    """
+    resources = call.get("resources")
+    requests = resources.get("requests") if isinstance(resources, Object) else None
+    if resources is None or is_nothing(resources):
+        return {}
+    entries = requests.entries if isinstance(requests, Mapping) else {}
+    gpus, copies = entries.get("num_accelerators"), entries.get("copies", Constant(1, call.place))
+    if gpus is None:
+        unread = Unknown("the resources of each copy of the model are not known")
+        return {"gpus_per_replica": Field(unread, reader.origins(resources, call.place))}
+    return {
+        "gpus_per_replica": make_field(reader, gpus, call.place),
+        "replicas": make_field(reader, copies, call.place),
+    }
 
 
 def read_instance(value: Value, call: Object, reader: Reader) -> dict[str, Field]:

@@ -89,7 +89,8 @@ def _step(value: Value, step: str, calls: Sequence[Object]) -> Value | None:
         listed = value.arguments if isinstance(value, Object) else value.items if isinstance(value, Items) else ()
         return listed[int(step)] if int(step) < len(listed) else None
     if isinstance(value, Items):
-        parts = [part for item in value.items if (part := _step(item, step, calls)) is not None]
+        single = (item for item in value.items if not isinstance(item, Items))
+        parts = [part for item in single if (part := _step(item, step, calls)) is not None]
         return parts[0] if len(parts) == 1 else Items(parts, value.place) if parts else None
     if isinstance(value, Object):
         return value.get(step)

@@ -36,6 +36,8 @@ INPUT = re.compile(r"\$\{\{ ?inputs\.(?P<name>\w+) ?\}\}")
 """learn.microsoft.com/azure/machine-learning/reference-yaml-job-command: what a command says for an input of the job."""
 ONE = Field(1, source="one machine unless stated otherwise")
 FLAG = "-"
+NESTED_MAX = 2
+CHOICES_MAX = 32
 
 
 def list_roles(document: Document, evaluated: Evaluated, name: str, repository: Repository) -> Iterator[Role]:
@@ -173,10 +175,12 @@ def _find_cloud(job: Job) -> Value | None:
     return owner.get("infra") if isinstance(owner, Object) else None
 
 
-def _list_choices(job: Job, value: Value, reader: Reader) -> Iterator[Choice]:
+def _list_choices(job: Job, value: Value, reader: Reader, depth: int = 0) -> Iterator[Choice]:
+    if depth > NESTED_MAX:
+        return
     if isinstance(value, Items):
-        for item in value.items:
-            yield from _list_choices(job, item, reader)
+        for item in value.items[:CHOICES_MAX]:
+            yield from _list_choices(job, item, reader, depth + 1)
     elif isinstance(value, Entries):
         for name, number in value.entries.items():
             count = make_field(reader, number, job.call.place)

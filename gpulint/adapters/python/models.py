@@ -21,6 +21,7 @@ DTYPES = frozenset({"float16", "bfloat16", "float32", "half", "float", "auto", "
 SAME = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
 RANK = 8
 """huggingface/peft 0.18.0 src/peft/tuners/lora/config.py, LoraConfig.r."""
+ENCODERS = frozenset({"SentenceTransformer", "CrossEncoder"})
 TRACED_MAX = 12
 GPUS = ("cuda", "gpu", "hip")
 
@@ -58,6 +59,8 @@ def trace(value: Value | None) -> Object | None:
         if not isinstance(value, Object):
             return None
         if last_name(value) in LOADS and not NOT_A_MODEL.search(value.name):
+            return value
+        if last_name(value) in ENCODERS and root(value) == "sentence_transformers":
             return value
         value = value.receiver or next((one for one in value.arguments if isinstance(one, Object)), None)
     return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
+from dataclasses import replace
 
 from gpulint import engines
 from gpulint.adapters.programs import replica
@@ -20,6 +22,10 @@ awslabs/llm-hosting-container huggingface/pytorch/tgi/docker, sagemaker-entrypoi
 IMAGE = "ghcr.io/huggingface/text-generation-inference"
 SERVES = "get_huggingface_llm_image_uri"
 NAMED = "HF_MODEL_ID"
+TITLE = "Text Generation Inference"
+OF_SERVER = frozenset({"SM_NUM_GPUS", "MAX_TOTAL_TOKENS", "MAX_INPUT_LENGTH", "MAX_BATCH_PREFILL_TOKENS"})
+ADDRESS = re.compile(r"-tgi-inference:[\w.]{1,20}-tgi(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
+"""Containers by their address: github.com/aws/deep-learning-containers, Hugging Face Text Generation Inference."""
 OPTION = "OPTION_"
 PREFIX = "SM_VLLM_"
 OF_LMI = {
@@ -65,14 +71,32 @@ def read_model(call: Object, gpus: Field, reader: Reader) -> Reading | None:
         return None
     if image is None and NAMED in entries:
         return _read_pipeline(model, entries[NAMED], reader)
-    if not isinstance(image, Object) or not image.name.endswith(SERVES):
+    at = _find_server(image, entries, model, reader)
+    if at is None:
         return None
-    version = read_text(image.get("version"))
-    at = reader.word(Constant(f"{IMAGE}:{version}" if version else IMAGE, image.place), model.place)
     variables = {
         VARIABLES.get(str(name), str(name)): reader.word(value, model.place) for name, value in entries.items()
     }
-    return engines.read(Invocation(at, (), variables, entrypoint=True))
+    found = engines.read(Invocation(at, (), variables, entrypoint=True))
+    if found is None or isinstance(image, Object) or read_text(image) is not None:
+        return found
+    assumed = replace(found.fields["engine"], assumption=f"the variables are those of {TITLE}; the image is not known")
+    return found._replace(fields={**found.fields, "engine": assumed})
+
+
+def _find_server(
+    image: Value | None, entries: AnyMapping[object, Value], model: Object, reader: Reader
+) -> Argument | None:
+    """Return the image of Text Generation Inference: by its function, its address, or else by the container's variables."""
+    if isinstance(image, Object):
+        version = read_text(image.get("version"))
+        tag = f"{IMAGE}:{version}" if version else IMAGE
+        return reader.word(Constant(tag, image.place), model.place) if image.name.endswith(SERVES) else None
+    text = read_text(image)
+    if text is None:
+        return reader.word(Constant(IMAGE, model.place), model.place) if OF_SERVER & entries.keys() else None
+    address = ADDRESS.search(text)
+    return reader.word(image or Constant(text), model.place)._replace(text=f"{IMAGE}:{address[1]}") if address else None
 
 
 def _read_pipeline(model: Object, name: Value, reader: Reader) -> Reading:

@@ -20,7 +20,7 @@ COUNTS = frozenset(
 )
 MEGATRON = "megatron-lm"
 OWN = "own program"
-GENERAL = frozenset({"transformers", "trl", "deepspeed", MEGATRON})
+GENERAL = frozenset({"transformers", "trl", "deepspeed"})
 """Trainers whose arguments a program of somebody's own may take."""
 
 
@@ -39,6 +39,8 @@ def _is_open(role: Role) -> bool:
     engine = role.text("engine")
     if role.command is None:
         return False
+    if engine == MEGATRON:
+        return any(vocabulary.is_deferred(field) for field in role.fields.values())
     return not engine or engine in GENERAL or not engines.find_purpose(engine)
 
 

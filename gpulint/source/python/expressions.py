@@ -324,7 +324,11 @@ def bind(program: Evaluator, target: ast.expr, value: Value, scope: Scope) -> No
     elif isinstance(target, ast.Attribute):
         if target.attr == GRADIENT:
             program.record(Object(f"{GRADIENT}_", program.place(target, scope), [value]))
-        _set_attribute(program.evaluate(target.value, scope), target.attr, value)
+        changed = program.evaluate(target.value, scope)
+        if isinstance(changed, Name) and (changed.name, target.attr) == ("sys", "argv"):
+            program.replace_words(value, program.place(target, scope))
+        else:
+            _set_attribute(changed, target.attr, value)
     elif isinstance(target, ast.Subscript):
         owner_value = program.evaluate(target.value, scope)
         key = program.evaluate(target.slice, scope) if not isinstance(target.slice, ast.Slice) else None

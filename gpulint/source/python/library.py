@@ -305,6 +305,15 @@ def _equals(left: Constant, right: Value) -> bool:
     return isinstance(right, Constant) and type(left.value) is type(right.value) and left.value == right.value
 
 
+def _dump(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    """Return the text that `json.dumps` makes of a number or of a truth value, at the place of that value."""
+    value = arguments[0] if arguments else None
+    if not isinstance(value, Constant) or not isinstance(value.value, int | float):
+        return value if isinstance(value, Open) else operations.NOT_COMPUTED
+    text = str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
+    return Constant(text, value.place, value.name, value.computed)
+
+
 def _round(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
     return operations.apply(round, *arguments, place=place)
 
@@ -374,6 +383,7 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     "sum": _compute(sum),
     "abs": _compute(lambda operands: abs(operands[0])),
     "round": _round,
+    "json.dumps": _dump,
     "getattr": _get_attribute,
     "hasattr": _has_attribute,
     "setattr": _set_attribute,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gpulint.source import excess
 from gpulint.source.documents import Document
@@ -17,6 +17,7 @@ from gpulint.source.python import (
     commands,
     expressions,
     files,
+    imports,
     library,
     methods,
     operations,
@@ -50,9 +51,9 @@ CALLS_DEEP_MAX = 10
 MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
+ARGUMENTS = "sys.argv"
+ADDS = ("append", "extend")
 POINTS_MAX = 200
-SOURCES = "src"
-"""The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
 TOO_MANY = "a Python program has more than {} modules of the repository"
@@ -100,6 +101,7 @@ class Program:
         self._selves: list[Object] = []
         self._reached = True
         self.returned: dict[int, Value] = {}
+        self._argv: Items | None = None
 
     def decide(self, point: Point) -> int | None:
         """Return the way that is taken at a point; None if all of them are open."""
@@ -219,7 +221,7 @@ class Program:
         """Return what an attribute of a value is."""
         if isinstance(value, Name):
             full = f"{value.name}.{name}"
-            return self._read_words() if full == "sys.argv" else self._by_name.get(full) or Name(full, place)
+            return self._read_words() if full == ARGUMENTS else self._by_name.get(full) or Name(full, place)
         if isinstance(value, Scope):
             found = value.names.get(name)
             return found or Open(f"{name} is not defined in {value.document.path}", name=name)
@@ -237,10 +239,18 @@ class Program:
         return value if isinstance(value, Open) else Member(value, name, place)
 
     def _read_words(self) -> Value:
-        if self.words is None:
-            return Items([Constant("")], open_ended=True)
-        named = ((word, f"argument {number}") for number, word in enumerate(self.words, 1))
-        return Items([Constant(""), *(library.convert_given(word, name, CALLER) for word, name in named)])
+        if self._argv is None:
+            named = ((word, f"argument {number}") for number, word in enumerate(self.words or (), 1))
+            given = [library.convert_given(word, name, CALLER) for word, name in named]
+            self._argv = Items([Constant(""), *given], open_ended=self.words is None)
+        return self._argv
+
+    def replace_words(self, value: Value, place: object) -> None:
+        """Take the words of the command from what the program sets `sys.argv` to."""
+        self._argv = value if isinstance(value, Items) else Items([], open_ended=True)
+        stated = [_give(item) for item in self._argv.items[1:]]
+        self.words = None if self._argv.open_ended and not stated else stated
+        self.record(Object(ARGUMENTS, place, list(self._argv.items[1:])))
 
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
@@ -318,6 +328,8 @@ class Program:
             if found is not None:
                 return found
         found = methods.call_method(self, receiver, name, arguments, keywords, place)
+        if receiver is self._argv and name in ADDS:
+            self.replace_words(receiver, place)
         if found is not None:
             return found
         owner = receiver.name if isinstance(receiver, Object | Member) else ""
@@ -391,7 +403,7 @@ class Program:
     def import_module(self, name: str, scope: Scope, level: int) -> Value:
         """Return a module of the repository; of another package, its name."""
         self.spend()
-        for path in _list_paths(name, scope.document.path, level):
+        for path in imports.list_paths(name, scope.document.path, level):
             if self.find(path) is not None:
                 scope_found = self._open(path, name or MAIN)
                 if scope_found is not None and not level:
@@ -403,32 +415,15 @@ class Program:
         """Return the data of a file, by its path from a module's folder or from a folder above it."""
         self.spend()
         folders = [posixpath.dirname(base)] if base else ["", *map(posixpath.dirname, self.modules)]
-        for folder in dict.fromkeys(above for start in folders for above in _list_above(start)):
+        for folder in dict.fromkeys(above for start in folders for above in imports.list_above(start)):
             document = self.find(posixpath.normpath(posixpath.join(folder, path)))
             if document is not None:
                 return files.read(document)
         return None
 
 
-def _list_above(folder: str) -> Iterator[str]:
-    yield folder
-    while (above := posixpath.dirname(folder)) != folder:
-        folder = above
-        yield folder
-
-
-def _list_paths(name: str, path: str, level: int) -> Iterator[str]:
-    """Yield where a module may lie: next to the file that imports it, or below a folder above."""
-    folder = posixpath.dirname(path)
-    inner = name.replace(".", "/")
-    if level:
-        for _ in range(level - 1):
-            folder = posixpath.dirname(folder)
-        starts: Iterator[str] = iter((folder,))
-    else:
-        starts = _list_above(folder)
-    for start in starts:
-        for inside in ("", SOURCES) if not level else ("",):
-            base = posixpath.join(start, inside, inner) if inner else start
-            yield f"{base}.py"
-            yield posixpath.join(base, "__init__.py")
+def _give(value: Value) -> Given:
+    """Return an item of `sys.argv` as a word of the command."""
+    if isinstance(value, Constant):
+        return Given(str(value.value), value.place)
+    return Given(None, getattr(value, "place", None), "the program computes it")

@@ -56,6 +56,8 @@ def _run_augmented(program: Evaluator, node: ast.AugAssign, scope: Scope) -> Non
     new = program.evaluate(node.value, scope)
     if isinstance(node.op, ast.Add) and isinstance(old, Items) and isinstance(new, Items):
         old.extend(new)
+        if isinstance(node.target, ast.Attribute):
+            expressions.bind(program, node.target, old, scope)
         return
     value = operations.calculate(node.op, old, new, program.place(node, scope))
     expressions.bind(program, node.target, value, scope)

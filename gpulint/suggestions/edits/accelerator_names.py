@@ -44,6 +44,10 @@ ANY_CARD = frozenset({"Accelerator"})
 """Classes that only say that a node has GPUs:
 cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
 """
+PROGRAMS = frozenset({"python", "notebook"})
+PLATFORMS = {"modal": "modal", "beam": "beam", "beta9": "beam", "sky": "skypilot", "ray": "ray"}
+IMPORTED = re.compile(r"\b(?:import|from)[ \t]+(modal|beam|beta9|sky|ray)\b")
+"""Packages of platforms whose names of GPUs are listed."""
 SIZED = re.compile(r"(?i)(?<!\d)\d++(?:\.\d++)?\s*+[gt]b")
 CASES = (str.lower, str.upper)
 
@@ -156,6 +160,8 @@ def _rename(role: Role, origin: Origin, product: str, values: Mapping[str, Value
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
     if _find_platforms(origin):
         return render_request(origin, product, gpus) if _has_same_vendor(role, product) else None  # type: ignore[arg-type]
+    if origin.document.format in PROGRAMS:
+        return _render_in_program(role, origin, product)
     if origin.document.format == "shell" or origin.span is not None:
         return _render_option(old, product)
     if key in OWN_KEYS:
@@ -241,6 +247,16 @@ def _render_option(old: str, product: str) -> str | None:
     spelled = [case(value) for value in names if " " not in value for case in CASES if case(name) == name]
     fitting = [value for value in spelled if slurm.find_accelerator(value) == product]
     return f"{head}{min(fitting, key=lambda value: (len(value), value))}{tail}" if fitting else None
+
+
+def _render_in_program(role: Role, origin: Origin, product: str) -> str | None:
+    """Return another product's name as the one platform that a program imports writes it."""
+    platforms = tuple(dict.fromkeys(PLATFORMS[name] for name in IMPORTED.findall(origin.document.text)))
+    head, name, tail = _split_option(origin.text())
+    if len(platforms) != 1 or not name or not _has_same_vendor(role, product) or not _is_listed(platforms, name):
+        return None
+    other = _find_platform_name(platforms, product)
+    return f"{head}{other}{tail}".strip("\"'") if other is not None else None
 
 
 def _split_option(old: str) -> tuple[str, str, str]:

@@ -337,6 +337,24 @@ def test_a_name_that_several_products_share_leaves_the_choice_to_the_ray_cluster
     assert {"a100-sxm4-40gb", "a100-sxm4-80gb"} <= set(left.choices)
 
 
+def test_a_program_with_a_job_and_a_function_on_gpus_has_both() -> None:
+    found = read("""
+        import ray
+        from ray import serve
+        from ray.serve.llm import LLMConfig
+        from sentence_transformers import SentenceTransformer
+        config = LLMConfig(model_loading_config=dict(model_id="chat", model_source="Qwen/Qwen3-8B"), accelerator_type="L4")
+        @serve.deployment(ray_actor_options={"num_gpus": 1})
+        class Encoder:
+            def __init__(self):
+                self.model = SentenceTransformer("BAAI/bge-m3", device="cuda")
+    """)
+    assert [(one.name, one.roles[0].value("checkpoint")) for one in found] == [
+        ("chat", "Qwen/Qwen3-8B"),
+        ("Encoder", "BAAI/bge-m3"),
+    ]
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -356,3 +374,20 @@ def test_a_name_that_several_products_share_leaves_the_choice_to_the_ray_cluster
 )
 def test_a_job_without_gpus_is_no_workload(program: str) -> None:
     assert read(program, **{"etl.py": "import pandas\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sky\na = []\na.append(a)\nsky.Task(run='x').set_resources(a)",
+        "import sky\na = []\na.append(a)\nsky.Task(run='x').set_resources(sky.Resources(accelerators=a))",
+        "import sky\nt = sky.Task(run='x')\nt.resources = t\nt.set_resources(t)",
+        "import sky\na = {}\na['L4'] = a\nsky.Task(run='x', envs=a).set_resources(sky.Resources(accelerators=a))",
+        "from google.cloud import aiplatform\na = []\na.extend(a)\na.append(a)\naiplatform.CustomJob(worker_pool_specs=a)",
+        "import modal\ni = modal.Image\nfor x in [1] * 90:\n    i = i.pip_install(i)\n"
+        "@modal.App(image=i).function(gpu='T4')\ndef f(): pass",
+        "from torchtitan.config import JobConfig\nfrom torchtitan.train import Trainer\nc = JobConfig()\nc.model = c\nTrainer(c)",
+    ],
+)
+def test_values_that_hold_themselves_are_bounded(program: str) -> None:
+    assert len(read(program)) <= 1

@@ -148,6 +148,29 @@ def test_an_entry_point_of_megatron_takes_the_words_of_its_command_and_the_defau
     assert "layers=32 hidden=4096" in str(role.value("network"))
 
 
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "sys.argv += ['--num-layers', '32', '--micro-batch-size', str(SIZE)]",
+        "sys.argv.extend(['--num-layers', '32', '--micro-batch-size', f'{SIZE}'])",
+        "sys.argv = ['x.py', '--num-layers', '32', '--micro-batch-size', '2']",
+    ],
+)
+def test_arguments_of_megatron_may_be_set_in_python(sets: str) -> None:
+    role = read_role(f"""
+        import sys
+        from megatron.training import pretrain
+        SIZE = 2
+        {sets}
+        pretrain(datasets, provider, None, step)
+    """)
+    assert values(role, "engine", "layers", "micro_batch_size") == {
+        "engine": "megatron-lm",
+        "layers": 32,
+        "micro_batch_size": 2,
+    }
+
+
 # ---- servers of the program's own
 
 LOADED = "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B', torch_dtype=torch.float16)"

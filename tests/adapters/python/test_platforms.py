@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
+import gpulint
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Unknown
@@ -347,4 +349,104 @@ def test_an_endpoint_of_beam_computes_what_its_start_loads() -> None:
         "checkpoint": "Qwen/Qwen3-4B",
         "accelerator": "a10g",
         "gpus_per_pod": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("program", "names"),
+    [
+        (
+            "import modal\napp = modal.App('x')\n@app.function(gpu='H100:2')\ndef serve():\n    from vllm import LLM\n"
+            "    LLM('Qwen/Qwen2.5-72B-Instruct', tensor_parallel_size=2)\n",
+            {"H200:2", "B200:2", "H100:4"},
+        ),
+        (
+            "import sky\ntask = sky.Task(run='vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 8192')\n"
+            "task.set_resources(sky.Resources(accelerators='L4:4'))\n",
+            {"L40S:4", "A100-80GB:4", "H100:4", "A10G:4", "H200:4", "A100:4"},
+        ),
+    ],
+)
+def test_a_suggestion_writes_the_names_of_the_platform(
+    program: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.py").write_text(program)
+    monkeypatch.chdir(tmp_path)
+    report = gpulint.check(["x.py"])
+    found = {edit.new for one in report.findings for each in one.suggestions for edit in each.edits if ":" in edit.new}
+    assert found and found <= names
+
+
+def test_an_endpoint_starts_copies_with_gpus_of_their_own() -> None:
+    deploy = """
+        from sagemaker.compute_resource_requirements.resource_requirements import ResourceRequirements
+        from sagemaker.huggingface import HuggingFaceModel, get_huggingface_llm_image_uri
+        model = HuggingFaceModel(image_uri=get_huggingface_llm_image_uri("huggingface", version="1.1.0"),
+                                 env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "SM_NUM_GPUS": "2"})
+        each = ResourceRequirements(requests={"copies": 4, "num_accelerators": 2, "num_cpus": 10, "memory": 10240})
+        model.deploy(initial_instance_count=1, instance_type="ml.p4d.24xlarge", resources=each)
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "gpus_per_pod", "gpus_per_replica", "replicas", "tensor_parallel") == {
+        "gpus_per_pod": 8,
+        "gpus_per_replica": 2,
+        "replicas": 4,
+        "tensor_parallel": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("image", "release", "assumed"),
+    [
+        (
+            '"763104351884.dkr.ecr.us-east-1.amazonaws.com/huggingface-pytorch-tgi-inference:2.4-tgi2.3-gpu-py311"',
+            "2.3",
+            False,
+        ),
+        (
+            'f"763104351884.dkr.ecr.{region()}.amazonaws.com/huggingface-pytorch-tgi-inference:2.4-tgi2.3-gpu-py311"',
+            None,
+            True,
+        ),
+    ],
+)
+def test_the_container_is_known_by_its_address_or_by_its_variables(
+    image: str, release: str | None, assumed: bool
+) -> None:
+    deploy = f"""
+        import json
+        from sagemaker.huggingface import HuggingFaceModel
+        settings = {{"HF_MODEL_ID": "Qwen/Qwen3-32B", "SM_NUM_GPUS": json.dumps(4), "MAX_TOTAL_TOKENS": json.dumps(8192)}}
+        HuggingFaceModel(image_uri={image}, env=settings).deploy(instance_type="ml.g6.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "engine_version", "checkpoint", "tensor_parallel") == {
+        "engine": "tgi",
+        "engine_version": release,
+        "checkpoint": "Qwen/Qwen3-32B",
+        "tensor_parallel": 4,
+    }
+    assert bool(role.fields["engine"].assumption) is assumed
+
+
+def test_a_container_that_nothing_tells_of_stays_unknown() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel
+        HuggingFaceModel(image_uri=f"{own()}/x:1", env={"HF_MODEL_ID": "Qwen/Qwen3-32B"}).deploy(instance_type="ml.g6.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "checkpoint") == {"engine": None, "checkpoint": None}
+
+
+def test_an_encoder_that_is_trained_is_the_checkpoint() -> None:
+    program = """
+        from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+        model = SentenceTransformer("BAAI/bge-base-en-v1.5")
+        args = SentenceTransformerTrainingArguments(output_dir="o", per_device_train_batch_size=32)
+        SentenceTransformerTrainer(model=model, args=args).train()
+    """
+    (role,) = read_roles({"train.py": program}, "train.py")
+    assert values(role, "checkpoint", "micro_batch_size") == {
+        "checkpoint": "BAAI/bge-base-en-v1.5",
+        "micro_batch_size": 32,
     }

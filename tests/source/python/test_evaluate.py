@@ -439,3 +439,22 @@ def test_a_notebook_is_read_as_its_code_cells() -> None:
         location = document.locate(value.place.path, span=value.place.span)
         line = text.splitlines()[location.line - 1]
         assert line[location.column - 1 : location.end_column - 1] == literal
+
+
+def test_a_cell_that_is_no_python_leaves_the_others() -> None:
+    import json
+
+    cells = [
+        "import sagemaker\nMODEL = 'a/b'\n",
+        "!python run.py \\\n  --model {MODEL} \\\n  --port 1\n",
+        ["%%time\n", "x = 1\n"],
+        ["if True:\n", "!echo 'ä' \\\n", "    more\n"],
+        ["sagemaker.load(MODEL, size=8)\n"],
+    ]
+    notebook = {"cells": [{"cell_type": "code", "source": source} for source in cells]}
+    (document,) = documents.load("x.ipynb", json.dumps(notebook).encode()).documents
+    found = python.evaluate("x.ipynb", lambda path: document if path == "x.ipynb" else None, None, {})
+    (call,) = (one for one in found.calls if one.name == "sagemaker.load")
+    assert [getattr(value, "value", None) for value in (*call.arguments, call.keywords["size"])] == ["a/b", 8]
+    place = call.keywords["size"].place  # type: ignore[union-attr]
+    assert document.locate(place.path, span=place.span).text.count("size=8") == 1  # type: ignore[union-attr]

@@ -1,0 +1,34 @@
+"""Imports: where a repository may have the module that a program imports."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+SOURCES = "src"
+"""The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
+
+
+def list_above(folder: str) -> Iterator[str]:
+    """Yield a folder and the folders above it."""
+    yield folder
+    while (above := posixpath.dirname(folder)) != folder:
+        folder = above
+        yield folder
+
+
+def list_paths(name: str, path: str, level: int) -> Iterator[str]:
+    """Yield where a module may lie: next to the file that imports it, or below a folder above."""
+    folder = posixpath.dirname(path)
+    inner = name.replace(".", "/")
+    if level:
+        for _ in range(level - 1):
+            folder = posixpath.dirname(folder)
+        starts: Iterator[str] = iter((folder,))
+    else:
+        starts = list_above(folder)
+    for start in starts:
+        for inside in ("", SOURCES) if not level else ("",):
+            base = posixpath.join(start, inside, inner) if inner else start
+            yield f"{base}.py"
+            yield posixpath.join(base, "__init__.py")
