@@ -17,9 +17,9 @@ STEPS_MAX = 4
 """How many files may lie between a file and one that uses it: a script sources another, a module imports another."""
 USERS_MAX = 50
 PROGRAMS_MAX = 300
-_IMPORT = re.compile(rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))")
-_BUILDS = re.compile(rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b")
-_COMPOSE = re.compile(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$")
+_IMPORT = rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))"
+_BUILDS = rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b"
+_COMPOSE = r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"
 _WORD = rb"(?<![\w.-])%s(?![\w-])"
 
 
@@ -130,8 +130,8 @@ def _implies(spec: str, path: str, content: bytes) -> bool:
     """Return whether a spec uses a file without its name: compose reads `.env`, and a build reads its Dockerfile."""
     name = path.rpartition("/")[2].lower()
     if name == ".env":
-        return posixpath.dirname(spec) == posixpath.dirname(path) and _COMPOSE.search(spec) is not None
-    return _is_build(name) and _BUILDS.search(content) is not None
+        return posixpath.dirname(spec) == posixpath.dirname(path) and re.search(_COMPOSE, spec) is not None
+    return _is_build(name) and re.search(_BUILDS, content) is not None
 
 
 def _find_stem(path: str) -> str:
@@ -143,7 +143,7 @@ def _find_stem(path: str) -> str:
 
 def _list_imports(content: bytes) -> Iterator[str]:
     """Yield the names of the modules that a program may import, and those of the programs that it names."""
-    for match in _IMPORT.finditer(content):
+    for match in re.finditer(_IMPORT, content):
         text = b",".join(filter(None, match.groups())).decode("utf-8", "replace")
         yield from (name.rpartition(".")[2] for name in re.findall(r"[\w.]+", text))
     yield from (name.rpartition(".")[0] for name in documents.list_mentioned(content))
