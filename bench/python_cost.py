@@ -259,7 +259,7 @@ def render(costs: Mapping[str, Mapping[str, Cost]]) -> list[tuple[str, ...]]:
 
 def list_missed(costs: Mapping[str, Mapping[str, Cost]]) -> list[str]:
     """Return the targets that the last installation misses."""
-    first, last = list(costs.values())[0], list(costs.values())[-1]
+    first, *_, last = costs.values()
     each = last["Python"].file_ms or 0
     missed = [f"missed: a Python file costs {each:.3f} ms, at most {FILE_MS_MAX} ms"] if each > FILE_MS_MAX else []
     for label in ("hook: manifest", "hook: 50 manifests", "hook: script"):
