@@ -5,12 +5,15 @@ locations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.catalog.offers import EVERYTHING, Available
 from gpulint.report.model import Location
 from gpulint.source.documents import Comment, Document, Path
+
+if TYPE_CHECKING:
+    from gpulint.catalog.architecture import Resolution
 
 Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 
@@ -20,13 +23,14 @@ class Unknown:
     """A value that is set but cannot be read, with the reason and one of `CATEGORIES` if it applies.
 
     `lacking` is the quantity that has to be stated instead, if it is not the value's own. `choices` are the
-    values between which somebody else decides.
+    values between which somebody else decides, and `decision` is the one that settles it together with other fields.
     """
 
     reason: str
     category: str = ""
     lacking: str = ""
     choices: tuple[str, ...] = ()
+    decision: Decision | None = field(default=None, compare=False, repr=False)
 
 
 CATEGORIES = frozenset(
@@ -159,10 +163,14 @@ class Hint(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One way in which a decision can be made: a label, and the fields that it sets."""
+    """One way in which a decision can be made: a label, and the fields that it sets.
+
+    `resolved` is the architecture of a member that names a checkpoint or a network of its own.
+    """
 
     label: str
     fields: Mapping[str, Field]
+    resolved: Resolution | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,11 @@ GENERAL = ("transformers", "deepspeed")
 """Trainers that claim what no other does, in this order."""
 IN_A_FOLDER = re.compile(r"(?:\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/|\$\((?:which|command -v) )(?P<name>[\w.+-]+)\)?")
 
+OTHER_PROGRAM = re.compile(
+    r"(?:[\w./-]*/)?(?:python[\d.]*|(?:ba|da|z)?sh|torchrun|uvicorn|gunicorn)|[\w./-]+\.(?:py|sh)"
+)
+"""Words that start a program: an image of an engine that gets one first has no entry point of its own."""
+
 
 class Invocation(NamedTuple):
     """How a container starts one program.
@@ -75,6 +80,8 @@ def read(invocation: Invocation) -> Reading | None:
     it.
     """
     invocation = invocation._replace(arguments=_program(invocation.arguments))
+    if invocation.entrypoint and invocation.arguments and OTHER_PROGRAM.fullmatch(invocation.arguments[0].text or ""):
+        invocation = invocation._replace(entrypoint=False)
     said = " ".join(word.source_text for word in (invocation.image, *invocation.arguments)).lower()
     for name in _order():
         if any(word in said for word in package_data.list_mentions(HERE)[name]):

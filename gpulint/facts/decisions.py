@@ -6,12 +6,13 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import engines
 from gpulint.catalog import capabilities, hardware, tables
+from gpulint.catalog.architecture import Resolution
 from gpulint.facts import table_rows
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
@@ -39,6 +40,10 @@ ONE_MODEL = "trains_one_model"
 SAMPLES = "samples that are not packed are at most as long as the stated length"
 
 
+NETWORKS = frozenset({"checkpoint", "network"})
+"""Fields that decide which network a role runs."""
+
+
 class Opened(NamedTuple):
     """A role whose further values are decisions; what no decision settles differently has the value of absence."""
 
@@ -51,10 +56,10 @@ def find_decisions(facts: Facts, quantity: str, given: Mapping[str, Field]) -> O
 
     Where a value has no domain, return what is missing.
     """
-    own = [*_list_products(facts.role), *_list_unread(facts), *bound_samples(facts)]
+    own = [*list_own(facts.role), *_list_products(facts.role), *_list_unread(facts), *bound_samples(facts)]
     role, decisions = _open_settings(facts.role), own
     while True:
-        tried = facts.fresh(assign(role, decisions, {}).having(**given), facts.resolved)
+        tried = facts.fresh(assign(role, decisions, {}).having(**given), find_resolution(decisions, {}, facts.resolved))
         left = tried.scenarios(quantity)
         if not isinstance(left, Missing):
             return Opened(role, tuple(decisions))
@@ -133,9 +138,67 @@ def _is_own_loop(role: Role) -> bool:
 def assign(role: Role, decisions: Iterable[Decision], chosen: Mapping[str, int]) -> Role:
     """Return a role with a member of each decision: the chosen one, else the expected one, else the middle."""
     fields: dict[str, Field] = {}
+    absent: set[str] = set()
     for decision in decisions:
-        fields |= decision.members[find_member(decision, chosen)].fields
-    return role.having(**fields)
+        member = decision.members[find_member(decision, chosen)].fields
+        absent |= {name for name in decision.fields - member.keys() if _is_settled_by(decision, role.value(name))}
+        fields |= member
+    kept = {name: field for name, field in role.fields.items() if name not in absent}
+    return replace(role, fields={**kept, **fields})
+
+
+def _is_settled_by(decision: Decision, value: Value | Unknown) -> bool:
+    return isinstance(value, Unknown) and value.decision is decision
+
+
+def list_own(role: Role) -> tuple[Decision, ...]:
+    """Return the decisions that the fields of a role name, each once."""
+    named = (field.value.decision for field in role.fields.values() if isinstance(field.value, Unknown))
+    return tuple({decision.name: decision for decision in named if decision is not None}.values())
+
+
+def find_resolution(
+    decisions: Iterable[Decision], chosen: Mapping[str, int], resolved: Resolution | None
+) -> Resolution | None:
+    """Return the architecture under an assignment: that of a chosen member, else that of the role."""
+    members = (decision.members[find_member(decision, chosen)] for decision in decisions)
+    return next((member.resolved for member in members if member.resolved is not None), resolved)
+
+
+def resolve_members(role: Role, resolve: Callable[[Role], Resolution | None]) -> Role:
+    """Return a role in whose decisions each member that names a network has its architecture.
+
+    Members whose network nothing in the repository or the catalog describes are left out beside others that are known: a
+    checkpoint that a run goes on from has the size of the model that it began with.
+    """
+    for decision in list_own(role):
+        if not decision.fields & NETWORKS:
+            continue
+        members = tuple(
+            member._replace(resolved=resolve(assign(role, (replace(decision, members=(member,), expected=None),), {})))
+            for member in decision.members
+        )
+        known = tuple(one for one in members if one.resolved is not None and one.resolved.architecture is not None)
+        role = _replace_decision(role, decision, known or members)
+    return role
+
+
+def _replace_decision(role: Role, decision: Decision, members: tuple[Member, ...]) -> Role:
+    settled = {name for name in decision.fields if _is_settled_by(decision, role.value(name))}
+    kept = {name: field for name, field in role.fields.items() if name not in settled}
+    if len(members) == 1:
+        others = ", ".join(one.label for one in decision.members if one.label != members[0].label)
+        said = f"{decision.name} decides between {members[0].label} and {others}, of which the catalog knows the first"
+        assumed = {name: replace(field, assumption=said) for name, field in members[0].fields.items()}
+        return replace(role, fields={**kept, **assumed})
+    expected = decision.expected if len(members) == len(decision.members) else None
+    own = replace(decision, members=members, expected=expected)
+    fields = dict(role.fields)
+    for name in settled:
+        value = fields[name].value
+        if isinstance(value, Unknown):
+            fields[name] = replace(fields[name], value=replace(value, decision=own))
+    return replace(role, fields=fields)
 
 
 def find_member(decision: Decision, chosen: Mapping[str, int]) -> int:

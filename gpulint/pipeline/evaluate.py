@@ -261,15 +261,17 @@ def _evaluate_inferred(role: Role, workload: Workload, repository: Repository, p
 
 def _evaluate_stated(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate the matching rules on the facts of a role, again if a device plugin shares its GPUs."""
-    from gpulint.facts import checkpoints, resolver
+    from gpulint.facts import checkpoints, decisions, resolver
     from gpulint.pipeline.enrichment import gpu_sharing
 
-    resolved = checkpoints.resolve(role, workload.document.path, repository, policy.like)
+    path = workload.document.path
+    role = decisions.resolve_members(role, lambda tried: checkpoints.resolve(tried, path, repository, policy.like))
+    resolved = checkpoints.resolve(role, path, repository, policy.like)
     known: Facts = resolver.resolve(role, resolved)
     matching = tuple(evaluate.select(policy.rules, workload, role))
     outcome = evaluate.evaluate(matching, known)
-    if path := gpu_sharing.find(role, outcome, repository):
-        known = resolver.resolve(gpu_sharing.apply(role, path), resolved)
+    if shared := gpu_sharing.find(role, outcome, repository):
+        known = resolver.resolve(gpu_sharing.apply(role, shared), resolved)
         outcome = evaluate.evaluate(matching, known)
     return _bound(EvaluatedRole(workload, known, matching, outcome))
 

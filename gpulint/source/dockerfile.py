@@ -17,6 +17,7 @@ INSTRUCTIONS_MAX = 5_000
 EXPANDED_MAX = 20_000
 
 _DIRECTIVE = re.compile(r"#[ \t]*(?P<name>[a-z]+)[ \t]*=[ \t]*(?P<value>\S+)[ \t]*")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _INSTRUCTION = re.compile(r"[ \t]*+(?P<name>[A-Za-z]++)[ \t]++(?P<rest>.*)", re.S)
 _FROM = re.compile(r"(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+[Aa][Ss][ \t]+(?P<stage>\S+))?[ \t]*")
 _HERE = re.compile(r"<<-?[\"']?(\w+)[\"']?")
@@ -75,7 +76,7 @@ def read_stages(text: str, arguments: Mapping[str, str]) -> tuple[list[Stage], d
 
 
 def _read_instructions(text: str) -> Iterator[Instruction]:
-    lines = text.splitlines(keepends=True)
+    lines = _LINE.findall(text)
     escape, at, number = _find_escape(lines), 0, 0
     while number < len(lines):
         start, parts = at, list[str]()

@@ -24,6 +24,7 @@ NAMES = (
 )
 WORKFLOWS = ".github/workflows/"
 MENTIONS = re.compile(rb"docker|podman|buildah|nerdctl|kaniko|build[\"']?:|target[ \t]+\"")
+BUILDS = re.compile(rb"\bbuild|\bbud\b|executor|target")
 BUILDERS = frozenset({"docker", "podman", "nerdctl", "buildah"})
 VERBS = frozenset({"build", "bud", "b"})
 BETWEEN = frozenset({"buildx", "image", "builder"})
@@ -61,9 +62,13 @@ def read(files: tuple[tuple[str, bytes], ...]) -> tuple[Declared, ...]:
     left = BYTES_MAX
     for path, content in files[:FILES_MAX]:
         left -= len(content)
-        if left >= 0 and MENTIONS.search(content):
+        if left >= 0 and _may_build(content):
             found += _read_file(path, content)
     return tuple(dict.fromkeys(found))
+
+
+def _may_build(content: bytes) -> bool:
+    return MENTIONS.search(content) is not None and BUILDS.search(content) is not None
 
 
 def _read_file(path: str, content: bytes) -> Iterator[Declared]:
@@ -218,7 +223,7 @@ def _iterate(data: object) -> Iterator[Mapping[str, object]]:
 
 
 def _read_script(text: str, near: str) -> Iterator[Declared]:
-    if not MENTIONS.search(text.encode("utf-8", "replace")):
+    if not _may_build(text.encode("utf-8", "replace")):
         return
     for command in shell.read_commands(re.sub(r"\$\{\{[^}]*\}\}", "$UNKNOWN", text))[:COMMANDS_MAX]:
         yield from _read_words(

@@ -90,12 +90,12 @@ def is_published(image: str) -> bool:
 
 def _find_stated(image: str, paths: Sequence[str], near: str, repository: Repository) -> Build | None:
     """Return the one build that a file declares for an image; one with the same whole name comes first."""
-    name = _read_name(image)
+    name = read_name(image)
     if not name:
         return None
     found: dict[bool, set[tuple[str, str | None, str, tuple[tuple[str, str], ...]]]] = {True: set(), False: set()}
-    for one in _list_declared(near, repository):
-        if _read_name(one.image) == name and (resolved := declared.resolve(one, paths)):
+    for one in list_declared(near, repository):
+        if read_name(one.image) == name and (resolved := declared.resolve(one, paths)):
             whole = image_tags.split_image(one.image)[0] == image_tags.split_image(image)[0]
             found[whole].add((*resolved, one.target, one.arguments))
     chosen = found[True] or found[False]
@@ -113,14 +113,14 @@ def _find_stated(image: str, paths: Sequence[str], near: str, repository: Reposi
     )
 
 
-def _list_declared(near: str, repository: Repository) -> tuple[declared.Declared, ...]:
+def list_declared(near: str, repository: Repository) -> tuple[declared.Declared, ...]:
     names = [*repository.find_named(declared.NAMES, near)]
     names += [path for path in repository.find_named(r"[\w.-]+\.ya?ml", near) if declared.WORKFLOWS in f"/{path}"]
     contents = ((path, repository.read(path)) for path in names[: declared.FILES_MAX])
     return declared.read(tuple((path, content) for path, content in contents if content is not None))
 
 
-def _read_name(image: str) -> str:
+def read_name(image: str) -> str:
     """Return the last part of an image's name; empty if a variable decides it."""
     last = image_tags.split_image(re.sub(r"\$\{\{[^}]*\}\}", "$", image.strip("\"'")))[0].rpartition("/")[2]
     return "" if re.search(r"[${<]", last) else last.lower()
@@ -131,12 +131,12 @@ def _read_name(image: str) -> str:
 
 def _find_named(image: str, paths: Sequence[str]) -> Build | None:
     """Return the one Dockerfile whose folder or file has the image's name."""
-    name = _read_name(image)
-    found = [path for path in paths if name and name in _list_names(path)]
+    name = read_name(image)
+    found = [path for path in paths if name and name in list_names(path)]
     return Build(found[0], assumption=BY_NAME.format(found[0])) if len(found) == 1 else None
 
 
-def _list_names(path: str) -> Iterator[str]:
+def list_names(path: str) -> Iterator[str]:
     folder, file = posixpath.split(path.lower())
     before, after = file.partition(".")[0], file.partition(".")[2]
     yield after if before in ("dockerfile", "containerfile") else before
@@ -190,9 +190,9 @@ def _is_contradicted(container: Container, layer: Layer, repository: Repository)
 
 def _is_taken(path: str, image: str, near: str, repository: Repository) -> bool:
     """Return whether a file says that a Dockerfile builds another image, or that of another service of compose."""
-    for one in _list_declared(near, repository):
+    for one in list_declared(near, repository):
         resolved = declared.resolve(one, (path,))
-        name = _read_name(one.image)
-        if resolved and (name not in ("", _read_name(image)) or (not one.image and COMPOSE.search(near))):
+        name = read_name(one.image)
+        if resolved and (name not in ("", read_name(image)) or (not one.image and COMPOSE.search(near))):
             return True
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gpulint.adapters.images import layers as image_layers
 from gpulint.adapters.images.layers import Layer
@@ -13,32 +14,62 @@ from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Repository
 from gpulint.workload import Origin
 
-PINNED = re.compile(r"(?<![\w.-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*)")
+NAMED = re.compile(
+    r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/])"
+)
 REQUIREMENTS_MAX = 65_536
 
 
+class Installed(NamedTuple):
+    """A package that an image installs: its name, its release if that is stated, and where."""
+
+    name: str
+    release: str
+    place: Origin | None
+
+
 def render(layers: Sequence[Layer], repository: Repository) -> str:
-    """Return the pinned engines of an image as a mark behind its name; empty if it installs none."""
-    found = {name: release for name, release, _ in list_pinned(layers, repository)}
-    return "".join(f"{image_tags.INSTALLED}{name}=={release}" for name, release in sorted(found.items()))
+    """Return the pinned engines of an image as a mark behind its name; of one with several pins, nothing."""
+    found: dict[str, set[str]] = {}
+    for package in list_engines(layers, repository):
+        found.setdefault(package.name, set()).add(package.release)
+    pinned = {name: releases.pop() for name, releases in found.items() if len(releases) == 1}
+    return "".join(f"{image_tags.INSTALLED}{name}=={release}" for name, release in sorted(pinned.items()) if release)
 
 
-def list_pinned(layers: Sequence[Layer], repository: Repository) -> Iterator[tuple[str, str, Origin]]:
-    """Yield each engine that the layers of an image install in a stated release, the base's first, with its location."""
-    engines = capabilities.compile_packages()
+def list_engines(layers: Sequence[Layer], repository: Repository) -> Iterator[Installed]:
+    """Yield each engine that the layers of an image install, the base's first."""
     for layer in reversed(layers):
         for install in layer.image.installs:
-            for match in PINNED.finditer(install.text):
-                if engines.fullmatch(match["name"]) and install.at is not None:
-                    span = (install.at + match.start(), install.at + match.end())
-                    yield match["name"].lower().replace("_", "-"), match["release"], Origin(layer.file, (), span)
+            for package in _read(install.text):
+                start, end = package.span
+                place = (
+                    Origin(layer.file, (), (install.at + start, install.at + end)) if install.at is not None else None
+                )
+                yield Installed(package.name, package.release if place else "", place)
             for name in install.files:
-                path = image_layers.find_file((layer,), name, install.folder, repository)
-                content = repository.read(path) if path else None
-                if path and content is not None and len(content) <= REQUIREMENTS_MAX:
-                    text = content.decode("utf-8", "replace")
-                    file = Document(path, 0, text, Node("scalar", 0, len(text), text), "shell", text)
-                    for match in PINNED.finditer(text):
-                        if engines.fullmatch(match["name"]):
-                            place = Origin(file, (), match.span())
-                            yield match["name"].lower().replace("_", "-"), match["release"], place
+                yield from _read_requirements(layer, name, install.folder, repository)
+
+
+def _read_requirements(layer: Layer, name: str, folder: str, repository: Repository) -> Iterator[Installed]:
+    path = image_layers.find_file((layer,), name, folder, repository)
+    content = repository.read(path) if path else None
+    if path is None or content is None or len(content) > REQUIREMENTS_MAX:
+        return
+    text = content.decode("utf-8", "replace")
+    file = Document(path, 0, text, Node("scalar", 0, len(text), text), "shell", text)
+    for package in _read(re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), text)):
+        yield Installed(package.name, package.release, Origin(file, (), package.span))
+
+
+class _Named(NamedTuple):
+    name: str
+    release: str
+    span: tuple[int, int]
+
+
+def _read(text: str) -> Iterator[_Named]:
+    engines = capabilities.compile_packages()
+    for match in NAMED.finditer(text):
+        if engines.fullmatch(match["name"]):
+            yield _Named(match["name"].lower().replace("_", "-"), match["release"] or "", match.span())

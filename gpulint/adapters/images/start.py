@@ -1,4 +1,4 @@
-"""Start: the programs that a container of an image starts, from its own words and from the Dockerfile."""
+"""Start: the programs that a container of an image starts, by the words of the container and those of the Dockerfile."""
 
 from __future__ import annotations
 

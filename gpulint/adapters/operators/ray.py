@@ -17,7 +17,7 @@ from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Role, Unknown, Workload
+from gpulint.workload import Command, Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("ray.io",)
 
@@ -132,7 +132,22 @@ def _apply_application(role: Role, application: Application, alone: bool) -> Rol
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
     placed = Field(Unknown("the application places its workers itself", category), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
-    return role.having(**{**fields, **(_find_model(application) if alone else {})})
+    found = role.having(**{**fields, **(_find_model(application) if alone else {})})
+    return replace(found, command=_start(application)) if alone and name != BUILDER else found
+
+
+def _start(application: Application) -> Command:
+    """Return the start of an application's own program, which Serve imports by its path."""
+    place = Origin(application.config, application.import_path)
+    at = Argument(str(application.config.get(application.import_path)), place)
+    words = (at._replace(text="serve"), at._replace(text="run"), at)
+    config = application.environment
+    stated = config.get(application.variables) if config is not None else None
+    names = [str(name) for name in stated] if isinstance(stated, dict) else []
+    variables = (
+        {name: _build_value(config, (*application.variables, name)) for name in names} if config is not None else {}
+    )
+    return Command(at._replace(text=None), words, variables, open_environment=True)
 
 
 def _find_model(application: Application) -> dict[str, Field]:

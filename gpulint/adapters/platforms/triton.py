@@ -14,7 +14,7 @@ from gpulint.adapters.programs import container_command, file_stem
 from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
+from gpulint.workload import Command, Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("instance_group", "backend", "platform", "max_batch_size")
 TRIGGERS = ("max_batch_size", "data_type: type_")
@@ -44,6 +44,7 @@ OF_ENGINE: Mapping[str, str] = {
 SHARE = "kv_cache_free_gpu_mem_fraction"
 OF_COMMAND_LINES = "_argument"
 """The endings of facts about command-line syntax. Configurations have none."""
+MODEL_FILE = "1/model.py"
 ENGINE_FILE = "1/model.json"
 """The file of the vLLM backend's engine arguments (triton-inference-server/vllm_backend,
 src/model.py, README.md).
@@ -73,9 +74,18 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     fields["shared_memory_default"] = Field(None)
     anchor = Origin(document, ("name",) if isinstance(name, str) else (next(iter(_list_keys(document))),))
     role = _count_instances(
-        Role(label, anchor, fields, None, "what Triton is started with is in another file"), backend
+        Role(label, anchor, fields, None, "what Triton is started with is in another file", command=_start(document)),
+        backend,
     )
     yield Workload(label, "inference", "triton", document, (), (role,))
+
+
+def _start(document: Document) -> Command | None:
+    """Return the start of the model's own program, which its backend imports."""
+    if _find_backend(document) != "python":
+        return None
+    at = Argument(MODEL_FILE, Origin(document, _locate_devices(document)))
+    return Command(at._replace(text=None), (at._replace(text="python"), at), {}, open_environment=True)
 
 
 def _find_folder(path: str) -> str:

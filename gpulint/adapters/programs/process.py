@@ -45,7 +45,7 @@ class StartedCommand(NamedTuple):
     `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
     gives a Ray cluster before it submits a program to it. `example` is the example of a file of variables that the
     script sources and the repository lacks. `ray_spans_job` means that the script started Ray on
-    further nodes of its job.
+    further nodes of its job. `sources` are the files that it has sourced by then.
     """
 
     launch: Launch
@@ -55,6 +55,7 @@ class StartedCommand(NamedTuple):
     cluster: Argument | None = None
     ray_spans_job: bool = False
     example: str = ""
+    sources: tuple[Document, ...] = ()
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -133,6 +134,7 @@ class Reader:
                 command.conditional,
                 within.job,
                 example=self.example,
+                sources=tuple(self.sources.values()),
             )
             inner = self._find_inner(started, command, words)
             if inner is None or excess.is_over(

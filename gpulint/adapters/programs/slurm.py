@@ -282,8 +282,8 @@ def read_accelerator(stated: Mapping[str, Argument]) -> dict[str, Field]:
 
 
 def read_partition(stated: Mapping[str, Argument]) -> dict[str, Field]:
-    """Return the partition and the node features that a job names."""
-    named = {"partition": "partition", "constraint": "node_features"}
+    """Return the partition, the node features and the quality of service that a job names."""
+    named = {"partition": "partition", "constraint": "node_features", "qos": "qos"}
     return {
         quantity: Field(stated[name].text, processes.origins(stated[name]))
         for name, quantity in named.items()

@@ -11,12 +11,13 @@ from gpulint import engines
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, training
+from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, starters, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated
+from gpulint.source.python.values import Object
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -59,6 +60,8 @@ MENTIONS = (
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
+HOSTED = frozenset({"runpod.serverless.start"})
+"""Calls of a program whose image the platform itself starts: docs.runpod.io/serverless/workers/handler-functions."""
 
 
 def claims(document: Document) -> Claim:
@@ -81,7 +84,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    if not placements and (found is None or _is_started(document.path, repository)):
+    hosted = any(call.name in HOSTED for call in evaluated.calls)
+    if not placements and (found is None or (not hosted and starters.is_started(document.path, repository))):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)
@@ -94,23 +98,20 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)
 
 
-def _is_started(path: str, repository: Repository) -> bool:
-    """Return whether a file names a program; the main module of a package goes by the package's name."""
-    folder, _, name = path.rpartition("/")
-    return repository.mentions_program(path) or (
-        name == "__main__.py" and bool(folder) and repository.mentions_program(f"{folder}.py")
-    )
-
-
 def _read_machines(document: Document, evaluated: Evaluated, repository: Repository) -> Iterator[Workload]:
     """Yield the runs and models for which a program rents machines of SageMaker."""
     reader = Reader()
     for call in hardware.list_instances(evaluated.calls):
         counts = hardware.read_machines(call, reader)
-        command = sagemaker.build_command(call, reader)
-        found = sagemaker.read_model(call, reader)
+        if counts["gpus_per_pod"].value in (0, None):
+            continue
+        owner = call.receiver if isinstance(call.receiver, Object) else call
+        command = sagemaker.build_command(call, reader) or sagemaker.build_command(owner, reader)
+        found = sagemaker.read_model(call, counts["gpus_per_pod"], reader)
         if command is not None:
             found = reading.read(command, document.path, repository)
+        elif found is not None and sagemaker.is_lmi(call.receiver):
+            counts = sagemaker.count_copies(counts, found)
         name, anchor = file_stem.find_stem(document.path), sagemaker.find_anchor(call, reader)
         yield _build(document, name, anchor, counts, found or Reading({}, None))
 
@@ -121,7 +122,10 @@ def _build_placed(document: Document, placement: Placement, evaluated: Evaluated
     pins = releases.read_image(placement.image, document, repository)
     if placement.image is None:
         pins = releases.read_files(document.path, repository)
-    found = reading.recognise_calls(calls, document, pins) or Reading({}, None)
+    found = reading.recognise_calls(calls, document, pins)
+    if found is None and placement.takes_arguments:
+        found = reading.recognise_calls(evaluated.calls, document, pins)
+    found = found or Reading({}, None)
     return _build(document, placement.name, placement.anchor, placement.fields, found)
 
 

@@ -21,6 +21,7 @@ from gpulint.workload import Value as Stated
 SPEC = re.compile(r"(?P<name>[\w.-]+!?\+?)(?::(?P<count>\d+))?")
 ONE = Field(1, source="one container for each replica")
 SERVERLESS = ("modal", "beam", "beta9", "cerebrium")
+RAY = "ray"
 DEVICES = frozenset(
     {("lightning", "Trainer"), ("pytorch_lightning", "Trainer"), ("lightning", "Fabric"), ("litserve", "LitServer")}
 )
@@ -36,13 +37,18 @@ DECORATED = frozenset(
 
 
 class Placement(NamedTuple):
-    """A function or class that gets GPUs of its own: its name, its place, the nodes of its code, and its hardware."""
+    """A function or class that gets GPUs of its own: its name, its place, the nodes of its code, and its hardware.
+
+    `image` is what its container is built from. One that `takes_arguments` may be given an engine's settings that
+    another part of the program makes.
+    """
 
     name: str
     anchor: Origin
     nodes: frozenset[int]
     fields: dict[str, Field]
     image: Value | None = None
+    takes_arguments: bool = False
 
 
 def list_placements(document: Document, evaluated: Evaluated) -> tuple[Placement, ...]:
@@ -58,7 +64,8 @@ def list_placements(document: Document, evaluated: Evaluated) -> tuple[Placement
                 found.setdefault(id(value.node), placement)
     for placement in _list_started(evaluated.calls, reader):
         found.setdefault(min(placement.nodes), placement)
-    return tuple(found.values())
+    listed = tuple(found.values())
+    return listed if len(listed) == 1 else tuple(one._replace(takes_arguments=False) for one in listed)
 
 
 def _list_started(calls: Sequence[Object], reader: Reader) -> Iterator[Placement]:
@@ -72,8 +79,9 @@ def _list_started(calls: Sequence[Object], reader: Reader) -> Iterator[Placement
         if fields and nodes:
             anchor = next(iter(fields["gpus_per_pod"].origins))
             replicas = call.get("concurrency") or call.get("num_replicas")
-            counted = {"replicas": make_field(reader, replicas, call.place)} if read_number(replicas) else {}
-            yield Placement(target.name, anchor, nodes, {**fields, **counted})  # type: ignore[dict-item]
+            if replicas is not None and read_number(replicas):
+                fields["replicas"] = make_field(reader, replicas, call.place)
+            yield Placement(target.name, anchor, nodes, fields)
 
 
 def _find_target(call: Object) -> Value | None:
@@ -92,7 +100,8 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
         if fields and isinstance(place, Place):
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
             app = decorator.receiver.get("image") if isinstance(decorator.receiver, Object) else None
-            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, decorator.get("image") or app)
+            image = decorator.get("image") or app
+            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, image, root(decorator) == RAY)
 
 
 def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:
@@ -157,7 +166,8 @@ def _read_serverless(platform: str, call: Object, reader: Reader) -> dict[str, F
 def _read_choice(value: Value, call: Object, reader: Reader) -> Choice | None:
     """Return `"A100-80GB:2"`, or the older `gpu.A100(count=2, size="80GB")`."""
     if isinstance(value, Object) and ".gpu." in value.name:
-        size = read_text(value.get("size"))
+        memory = read_number(value.get("memory"))
+        size = f"{memory}GB" if memory else read_text(value.get("size"))
         name = last_name(value) + (f"-{size}" if size else "")
         count: Stated = read_number(value.get("count")) or 1
         return Choice(name, reader.origins(Constant(name, value.place), call.place)[0], count)

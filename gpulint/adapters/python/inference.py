@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpulint.adapters.python import models
 from gpulint.adapters.python.words import Reader, is_nothing, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Reading
-from gpulint.source.python.values import Choice, Constant, Member, Object, Open, Value
+from gpulint.source.python.values import Choice, Constant, Mapping, Member, Object, Open, Value
 from gpulint.workload import Field, Unknown
 
 PARTS = re.compile(r"quantization_config|transformer(?:_\d)?|unet|text_encoder(?:_\d)?|vae|prior.*|decoder.*")
@@ -42,9 +42,16 @@ def runs_on_gpu(calls: Sequence[Object]) -> bool:
             return True
         if name == "to" and any(models.is_cuda(value) for value in (*call.arguments, call.get("device"))):
             return True
-        if name in (*models.LOADS, "pipeline") and read_text(call.get("device_map")) not in (None, "cpu"):
+        if name in (*models.LOADS, "pipeline") and _is_mapped(call.get("device_map")):
             return True
     return False
+
+
+def _is_mapped(stated: Value | None) -> bool:
+    """Return whether `device_map` puts a part of a model on a GPU: by a word, or by the device of each part."""
+    if isinstance(stated, Mapping):
+        return any(models.is_cuda(device) for device in stated.entries.values())
+    return read_text(stated) not in (None, "cpu")
 
 
 def _is_open_device(value: Value) -> bool:

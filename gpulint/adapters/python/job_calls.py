@@ -2,7 +2,8 @@
 
 The table `python_jobs.csv` has a row for each of them. A cell names a value by the way to it: `compute>instance_type` is
 an attribute, keyword or entry of a value, `0` an argument or item, `^` the object whose method is called, `run()` the call
-of a method on the same object, `Cluster@compute` the object of that class and name, and `a|b` the first that is stated.
+of a method on the same object, `Cluster@compute` the object of that class and name, and `a|b` the first that is stated. Of a
+list, an entry is that of each item.
 """
 
 from __future__ import annotations
@@ -81,13 +82,15 @@ def _step(value: Value, step: str, calls: Sequence[Object]) -> Value | None:
         return next((call for call in calls if call.receiver is value and last_name(call) == name), None)
     if "@" in step and isinstance(value, Object):
         kind, _, key = step.partition("@")
-        name = read_text(value.get(key))
-        return next(
-            (call for call in calls if last_name(call) == kind and name and read_text(call.get("name")) == name), None
-        )
+        named = read_text(value.get(key))
+        made = (call for call in calls if last_name(call) == kind and named)
+        return next((call for call in made if read_text(call.get("name")) == named), None)
     if step.isdecimal():
         listed = value.arguments if isinstance(value, Object) else value.items if isinstance(value, Items) else ()
         return listed[int(step)] if int(step) < len(listed) else None
+    if isinstance(value, Items):
+        parts = [part for item in value.items if (part := _step(item, step, calls)) is not None]
+        return parts[0] if len(parts) == 1 else Items(parts, value.place) if parts else None
     if isinstance(value, Object):
         return value.get(step)
     return value.entries.get(step) if isinstance(value, Entries) else None

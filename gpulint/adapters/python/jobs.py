@@ -107,12 +107,17 @@ def _read_machines(job: Job, reader: Reader) -> dict[str, Field] | None:
     at = (reader.word(Constant(job.call.name, job.call.place), job.call.place).origin,)
     fields = {"gpus_per_pod": Field(left, at), "accelerator": Field(left, at), **stated}
     nodes = _add(job, "nodes", reader)
-    replicas = job.find("replicas")
     fields["pods_per_replica"] = nodes
-    fields["replicas"] = (
-        make_field(reader, replicas, job.call.place) if replicas is not None else Field(1, source="one run or replica")
-    )
+    fields["replicas"] = _count_replicas(job, reader)
     return {**fields, "gpus_per_replica": replica.product(fields["gpus_per_pod"], nodes)}
+
+
+def _count_replicas(job: Job, reader: Reader) -> Field:
+    stated = job.find("replicas")
+    if stated is None:
+        return Field(1, source="one run or replica")
+    field = make_field(reader, stated, job.call.place)
+    return field if isinstance(field.value, int) else Field(Unknown("the platform scales the replicas"), field.origins)
 
 
 def _read_gpus(job: Job, reader: Reader) -> dict[str, Field]:
@@ -132,9 +137,8 @@ def _read_count(value: Value | None, job: Job, reader: Reader) -> Field | None:
     if value is None:
         return None
     field = make_field(reader, value, job.call.place)
-    if isinstance(field.value, str) and field.value.isdecimal():
-        return Field(int(field.value), field.origins)
-    return field
+    text = field.value
+    return Field(int(text), field.origins) if isinstance(text, str) and text.isdecimal() else field
 
 
 def _read_cloud(
@@ -179,10 +183,9 @@ def _list_choices(job: Job, value: Value, reader: Reader) -> Iterator[Choice]:
             place = reader.origins(number, job.call.place)
             yield Choice(str(name), place[0], count.value, count.origins)
     elif text := read_text(value):
-        name, _, number = text.partition(":")
-        known = (
-            int(number) if number.isdecimal() else 1 if not number else Unknown(f"the count {number} is not a number")
-        )
+        name, _, written = text.partition(":")
+        unread = Unknown(f"the count {written} is not a number")
+        known = int(written) if written.isdecimal() else unread if written else 1
         yield Choice(name.strip(), reader.origins(value, job.call.place)[0], known)
 
 

@@ -7,14 +7,24 @@ from dataclasses import replace
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
-from gpulint.adapters.python import entries, hardware, inference, locate, loops, releases, serving, training
+from gpulint.adapters.python import (
+    alternatives,
+    entries,
+    hardware,
+    inference,
+    locate,
+    loops,
+    releases,
+    serving,
+    training,
+)
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
 from gpulint.source import documents, excess, python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
-from gpulint.source.python.values import Constant, Object, Place
+from gpulint.source.python.values import Constant, Object, Place, Point
 from gpulint.source.repository import FILE_BYTES_MAX, Repository
 from gpulint.workload import Command, Field, Origin, Unknown
 
@@ -28,6 +38,8 @@ KNOWN: Mapping[str, bool] = {
 """What a program finds on a machine with GPUs of NVIDIA or AMD."""
 ANOTHER = Unknown("the program starts several engines with different settings", "own program")
 KEPT_MAX = 8
+_points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
+"""The points that matter of the last programs."""
 TOO_LARGE = "a program has more than {} bytes"
 _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 """The last programs, by what starts them."""
@@ -42,18 +54,55 @@ def read(command: Command, near: str, repository: Repository) -> Reading | None:
     slots: dict[Slot, Argument] = {Slot("word", str(at)): word for at, word in enumerate(started.words)}
     slots |= {Slot("variable", name): word for name, word in command.environment.items()}
     evaluated = _evaluate(path, started, command, repository)
-    named = started.word.origin
+    reader = Reader(started.word.origin, slots)
     pins = releases.read_files(path, repository)
-    reading = recognise(evaluated, Reader(named, slots), started.word, command, pins)
-    return _merge_files(reading, path, repository) if reading is not None else None
+
+    def read_again(ways: alternatives.Ways) -> Reading | None:
+        again = _evaluate(path, started, command, repository, ways)
+        found = recognise(again, reader, started.word, command, pins)
+        return _merge_files(found, path, repository) if found is not None else None
+
+    reading = recognise(evaluated, reader, started.word, command, pins)
+    if reading is None:
+        return None
+    merged = _merge_files(reading, path, repository)
+    return alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
 
 
-def _evaluate(path: str, started: Started, command: Command, repository: Repository) -> Evaluated:
+def _find_points(reading: Reading, evaluated: Evaluated, read_again: alternatives.Read) -> tuple[Point, ...]:
+    """Return the points of a program that matter, found once."""
+    known = _points.pop(id(evaluated), None)
+    if known is None or known[0] is not evaluated:
+        known = evaluated, alternatives.find_points(reading, evaluated, read_again)
+    _points[id(evaluated)] = known
+    while len(_points) > KEPT_MAX:
+        del _points[next(iter(_points))]
+    return known[1]
+
+
+def computes(command: Command, near: str, repository: Repository) -> bool:
+    """Return whether the program of a command is in the repository and computes on GPUs."""
+    started = python_program.find(command.words)
+    path = locate.find(started, near, repository) if started is not None else None
+    if started is None or path is None:
+        return False
+    evaluated = _evaluate(path, started, command, repository)
+    pins = releases.read_files(path, repository)
+    return recognise(evaluated, Reader(started.word.origin), started.word, command, pins) is not None
+
+
+def _evaluate(
+    path: str,
+    started: Started,
+    command: Command,
+    repository: Repository,
+    ways: alternatives.Ways | None = None,
+) -> Evaluated:
     """Return an evaluated program; one whose files, words and variables are the same is evaluated once."""
     module = started.path if started.imported else "__main__"
     words = tuple((word.text, word.why) for word in started.words)
     variables = tuple(sorted((name, word.text, word.why) for name, word in command.environment.items()))
-    key = (path, module, words, variables, command.open_environment)
+    key = (path, module, words, variables, command.open_environment, tuple((ways or {}).items()))
     known = _evaluated.pop(key, None)
     if known is None or not known[0].is_same(repository):
         find = _make_find(repository)
@@ -65,7 +114,10 @@ def _evaluate(path: str, started: Started, command: Command, repository: Reposit
             open_environment=command.open_environment,
             known=KNOWN,
             module=module,
+            ways=ways,
         )
+        if ways is not None:
+            return evaluated
         known = find, evaluated
     _evaluated[key] = known
     while len(_evaluated) > KEPT_MAX:
@@ -75,12 +127,21 @@ def _evaluate(path: str, started: Started, command: Command, repository: Reposit
 
 def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
     """Return a program that nothing here starts, and what it computes."""
-    evaluated = python.evaluate(document.path, _make_find(repository, document), None, {}, known=KNOWN)
+    find = _make_find(repository, document)
+    pins = releases.read_files(document.path, repository)
+    evaluated = python.evaluate(document.path, find, None, {}, known=KNOWN)
     reached = _list_reached(document, evaluated)
-    reading = recognise_calls(reached, document, releases.read_files(document.path, repository))
-    if reading is not None and _may_stay_on_cpu(reading, reached):
-        reading = None
-    return evaluated, _merge_files(reading, document.path, repository) if reading is not None else None
+    reading = recognise_calls(reached, document, pins)
+    if reading is None or _may_stay_on_cpu(reading, reached):
+        return evaluated, None
+
+    def read_again(ways: alternatives.Ways) -> Reading | None:
+        again = python.evaluate(document.path, find, None, {}, known=KNOWN, ways=ways)
+        found = recognise_calls(_list_reached(document, again), document, pins)
+        return _merge_files(found, document.path, repository) if found is not None else None
+
+    merged = _merge_files(reading, document.path, repository)
+    return evaluated, alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
 
 
 def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:
@@ -157,7 +218,11 @@ def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
 def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: releases.Pins) -> Reading | None:
     """Return the engine that a program starts; of several, what they have in common."""
     image = command.image._replace(text="") if command.image.text is None else command.image
-    found = {call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins)}
+    started = python_program.find(command.words)
+    given = started.words if started is not None else ()
+    found = {
+        call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins, given)
+    }
     if not found:
         return None
     first, *others = found.values()

@@ -28,7 +28,13 @@ IMAGES = {
 }
 """The engine's own image of a release: docs.vllm.ai/en/latest/deployment/docker.html, docs.sglang.ai/start/install.html,
 lmdeploy.readthedocs.io get_started/installation, NVIDIA/TensorRT-LLM docs/source/installation/containers.md."""
-FILES = ("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml")
+BASE = re.compile(r"(?:^|/)(?P<package>vllm|sglang|lmdeploy|tensorrt-llm)\b[\w./-]{0,80}:[\w.-]{1,80}$")
+REGISTRIES = ("from_registry", "Image")
+"""Calls that name the image which an image is built on: Modal, Beam and BentoML."""
+FILES = (
+    *("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml"),
+    *("cerebrium.toml", "cog.yaml", "bentofile.yaml"),
+)
 NAMED = ("pip_install_from_requirements", "requirements_file", "uv_sync", "pip_install_from_pyproject")
 CHARACTERS_MAX = 100_000
 FOLDERS_MAX = 6
@@ -53,9 +59,11 @@ def read_image(image: Value | None, document: Document, repository: Repository) 
         if not isinstance(image, Object):
             break
         for text in _list_texts(image):
+            at = reader.word(text, image.place)
             for package, release in _find(str(text.value)):
-                at = reader.word(text, image.place)
                 found.setdefault(package, at._replace(text=f"{IMAGES[package]}{release}"))
+            if last_name(image) in REGISTRIES and (named := BASE.search(str(text.value))):
+                found.setdefault(named["package"].replace("-", "_"), at)
         if last_name(image) in NAMED:
             found = {**read_files(document.path, repository), **found}
         image = image.receiver

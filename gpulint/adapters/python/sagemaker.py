@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from collections.abc import Mapping as AnyMapping
 
 from gpulint import engines
-from gpulint.adapters.python.words import Reader, is_nothing
+from gpulint.adapters.programs import replica
+from gpulint.adapters.python import serving
+from gpulint.adapters.python.words import Reader, is_nothing, make_field, read_text
 from gpulint.engines import Argument, Invocation, Reading
-from gpulint.source.python.values import Constant, Mapping, Object
-from gpulint.workload import Command, Origin
+from gpulint.source.python.values import Constant, Mapping, Object, Value
+from gpulint.workload import Command, Field, Origin, Unknown
 
 VARIABLES = {"HF_MODEL_ID": "MODEL_ID", "SM_NUM_GPUS": "NUM_SHARD"}
 """Variables of the containers that pass them on to Text Generation Inference under another name:
 awslabs/llm-hosting-container huggingface/pytorch/tgi/docker, sagemaker-entrypoint.sh."""
 IMAGE = "ghcr.io/huggingface/text-generation-inference"
 SERVES = "get_huggingface_llm_image_uri"
+NAMED = "HF_MODEL_ID"
+OPTION = "OPTION_"
+PREFIX = "SM_VLLM_"
+OF_LMI = {
+    "tensor_parallel_degree": "tensor_parallel_size",
+    "max_rolling_batch_size": "max_num_seqs",
+    "max_rolling_batch_prefill_tokens": "max_num_batched_tokens",
+    "quantize": "quantization",
+}
+BATCHES = frozenset({"auto", "vllm", "lmi-dist"})
 
 
 def build_command(call: Object, reader: Reader) -> Command | None:
@@ -37,20 +50,110 @@ def _list_flags(call: Object, reader: Reader) -> Iterator[Argument]:
             yield reader.pair(f"--{name}", value, call.place)
 
 
-def read_model(call: Object, reader: Reader) -> Reading | None:
-    """Return Text Generation Inference where a deployed model runs in its container."""
+def read_model(call: Object, gpus: Field, reader: Reader) -> Reading | None:
+    """Return what a deployed model's container serves; `gpus` are those of its machine."""
     model = call.receiver
-    if not isinstance(model, Object) or not model.name.endswith("HuggingFaceModel"):
+    if not isinstance(model, Object):
         return None
     image, environment = model.get("image_uri"), model.get("env")
-    if not isinstance(image, Object) or not image.name.endswith(SERVES) or not isinstance(environment, Mapping):
+    entries = environment.entries if isinstance(environment, Mapping) else {}
+    if is_lmi(model):
+        return _read_lmi(model, entries, gpus, reader)
+    if (found := _read_vllm(image, entries, model, reader)) is not None:
+        return found
+    if not model.name.endswith("HuggingFaceModel"):
         return None
-    at = reader.word(Constant(IMAGE, image.place), model.place)
+    if image is None and NAMED in entries:
+        return _read_pipeline(model, entries[NAMED], reader)
+    if not isinstance(image, Object) or not image.name.endswith(SERVES):
+        return None
+    version = read_text(image.get("version"))
+    at = reader.word(Constant(f"{IMAGE}:{version}" if version else IMAGE, image.place), model.place)
     variables = {
-        VARIABLES.get(str(name), str(name)): reader.word(value, model.place)
-        for name, value in environment.entries.items()
+        VARIABLES.get(str(name), str(name)): reader.word(value, model.place) for name, value in entries.items()
     }
     return engines.read(Invocation(at, (), variables, entrypoint=True))
+
+
+def _read_pipeline(model: Object, name: Value, reader: Reader) -> Reading:
+    """Return a model that the toolkit of Hugging Face loads as a pipeline: aws/sagemaker-huggingface-inference-toolkit."""
+    place = reader.origins(Constant(model.name, model.place), model.place)
+    fields = {"checkpoint": make_field(reader, name, model.place), "engine": Field("transformers", place)}
+    return Reading({**fields, "task": Field("inference", place)}, place[0])
+
+
+def is_lmi(model: Value | None) -> bool:
+    """Return whether a model runs in a container for large models, by its class or its image."""
+    if not isinstance(model, Object):
+        return False
+    image = model.get("image_uri")
+    if model.name.endswith("DJLModel"):
+        return True
+    if isinstance(image, Object) and image.name.endswith("image_uris.retrieve"):
+        named = image.get("framework") or (image.arguments[0] if image.arguments else None)
+        return (read_text(named) or "").startswith("djl")
+    return "/djl-inference:" in (read_text(image) or "")
+
+
+def _read_lmi(model: Object, entries: AnyMapping[object, Value], gpus: Field, reader: Reader) -> Reading | None:
+    """Return vLLM in a container for large models, whose variables are its arguments under another name.
+
+    Source: deepjavalibrary/djl-serving serving/docs/lmi/user_guides/vllm_user_guide.md and
+    deployment_guide/configurations.md (tensor_parallel_degree).
+    """
+    options = {str(name).removeprefix(OPTION).lower(): value for name, value in entries.items()}
+    if (read_text(options.get("rolling_batch")) or "auto") not in BATCHES:
+        return None
+    name = options.get("hf_model_id") or options.get("model_id") or model.get("model_id") or model.get("model_data")
+    given = {OF_LMI.get(option, option): value for option, value in options.items()}
+    degree = given.pop("tensor_parallel_size", None)
+    found = serving.read_settings("vllm", name, Object(model.name, model.place, [], given), reader, {})
+    if found is None:
+        return None
+    place = reader.origins(degree, model.place)
+    parts = Field(Unknown("the release of the container decides over how many GPUs it spreads a model"), place)
+    if degree is not None:
+        text = read_text(degree)
+        whole = (
+            int(text)
+            if text and text.isdecimal()
+            else gpus.value
+            if text == "max"
+            else make_field(reader, degree, model.place)
+        )
+        parts = whole if isinstance(whole, Field) else Field(whole, place)
+    return found._replace(fields={**found.fields, "tensor_parallel": parts})
+
+
+def _read_vllm(
+    image: Value | None, entries: AnyMapping[object, Value], model: Object, reader: Reader
+) -> Reading | None:
+    """Return vLLM in a container whose entry point makes arguments of variables: vllm v0.9.0
+    examples/online_serving/sagemaker-entrypoint.sh."""
+    at = reader.word(Constant("vllm", model.place), model.place)
+    words = [at, at._replace(text="serve")]
+    for name, value in entries.items():
+        if str(name).startswith(PREFIX):
+            flag = f"--{str(name).removeprefix(PREFIX).lower().replace('_', '-')}"
+            word = reader.word(value, model.place)
+            words += [word._replace(text=flag), word] if word.text != "" else [word._replace(text=flag)]
+    if len(words) == 2:
+        return None
+    named = reader.word(image, model.place) if image is not None else at
+    named = named._replace(text=named.text if image is not None and named.text else "")
+    return engines.read(Invocation(named, tuple(words), {}, entrypoint=False))
+
+
+def count_copies(counts: dict[str, Field], found: Reading) -> dict[str, Field]:
+    """Return the machines of a container for large models, which starts as many copies as its GPUs hold.
+
+    Source: deepjavalibrary/djl-serving serving/docs/lmi/deployment_guide/configurations.md, Tensor Parallelism.
+    """
+    parts, gpus, machines = found.fields["tensor_parallel"], counts["gpus_per_pod"].value, counts["replicas"]
+    if not isinstance(parts.value, int) or not isinstance(gpus, int) or not 0 < parts.value <= gpus:
+        return counts
+    copies = Field(gpus // parts.value, counts["gpus_per_pod"].origins)
+    return {**counts, "gpus_per_replica": parts, "replicas": replica.product(machines, copies)}
 
 
 def find_anchor(call: Object, reader: Reader) -> Origin:

@@ -6,7 +6,7 @@ arguments, its defaults and its rules hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint import engines
@@ -18,6 +18,9 @@ from gpulint.source.python.values import Constant, Object, Open, Value
 from gpulint.workload import Field
 
 PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "execv", "execlp"})
+PARSES = frozenset({"parse_args", "parse_known_args"})
+"""vllm v0.6.6 vllm/entrypoints/openai/cli_args.py and engine/arg_utils.py: parsers with the arguments of the server, which
+`make_arg_parser` and `add_cli_args` return."""
 VLLM = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 SGLANG = frozenset({"Engine", "ServerArgs", "Runtime"})
 NOTICES = ("_argument",)
@@ -57,11 +60,16 @@ OF_LLAMA = {
 
 
 def read(
-    calls: Iterable[Object], reader: Reader, image: Argument, environment: Mapping[str, Argument], pins: releases.Pins
+    calls: Iterable[Object],
+    reader: Reader,
+    image: Argument,
+    environment: Mapping[str, Argument],
+    pins: releases.Pins,
+    given: Sequence[Argument] = (),
 ) -> Iterator[tuple[Object, Reading]]:
     """Yield what each engine that a program starts is given, with the call that starts it."""
     for call in calls:
-        words = _find_words(call, reader)
+        words = _find_words(call, reader, given)
         if words is None:
             continue
         named = releases.choose(image, pins, call, words)
@@ -71,7 +79,7 @@ def read(
             yield call, _clean(reading, call, reader)
 
 
-def _find_words(call: Object, reader: Reader) -> list[Argument] | None:
+def _find_words(call: Object, reader: Reader, given: Sequence[Argument]) -> list[Argument] | None:
     """Return the words of the command that means the same as a call; None if it starts no engine."""
     name = last_name(call)
     if root(call) in ("subprocess", "os", "asyncio") and name in PROCESSES:
@@ -79,6 +87,10 @@ def _find_words(call: Object, reader: Reader) -> list[Argument] | None:
             list(list_words(call.arguments[0] if call.arguments else call.get("args"), reader, call.place) or ())
             or None
         )
+    if root(call) == "vllm" and name in PARSES:
+        stated = call.arguments[0] if call.arguments else call.get("args")
+        parsed = list_words(stated, reader, call.place) if stated is not None else given
+        return [*_start(call, reader, "vllm", "serve"), *parsed] if parsed else None
     translate = _TRANSLATIONS.get((root(call), name))
     return translate(call, reader) if translate else None
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gpulint.adapters.objects import config_maps
 from gpulint.engines import Argument, command_line
+from gpulint.source.python.library import PATHS
 from gpulint.source.python.values import (
     ABSENT,
     CALLER,
@@ -125,6 +126,8 @@ def render(value: Value) -> str | None:
         return str(value.value).lower() if isinstance(value.value, bool) else str(value.value)
     if isinstance(value, Name):
         return value.name.rpartition(".")[2]
+    if isinstance(value, Object) and value.name in PATHS and value.arguments:
+        return render(value.arguments[0])
     if isinstance(value, Items | Mapping):
         plain = to_plain(value)
         return None if plain is ... else json.dumps(plain)

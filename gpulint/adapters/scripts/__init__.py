@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs.process import SUBMITS, Reader, StartedCommand
@@ -60,11 +60,25 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     commands, found, sources = _analyse(document)
     if found or gpu_programs.starts_own(commands) or any(repository.exists(path) for path in sources):
         read = functools.partial(_read, document, repository)
-        for alternative in alternatives.read(document.text, read):
+        for alternative in _leave_out_started(document, repository, alternatives.read(document.text, read)):
             own = alternative.gpu_programs
             name = alternative.name(started_workloads.name_script(document, own))
             yield from started_workloads.build(own, name, document, repository, alternative.anchor)
     yield from here_documents.workloads(document, repository)
+
+
+def _leave_out_started(
+    document: Document, repository: Repository, found: Iterable[alternatives.Alternative]
+) -> Iterator[alternatives.Alternative]:
+    """Yield what a script starts, unless a container of its image does so on hardware that another file states."""
+    for alternative in found:
+        if any(program.one.job or program.one.launch.container for program in alternative.gpu_programs):
+            yield alternative
+            continue
+        from gpulint.adapters.images import entry_scripts
+
+        if not alternative.gpu_programs or not entry_scripts.runs_elsewhere(document.path, repository):
+            yield alternative
 
 
 def _read(document: Document, repository: Repository, choices: shell.Choices) -> alternatives.Read:

@@ -80,7 +80,7 @@ def find_in_python(
             continue
         from gpulint.adapters.python import reading
 
-        if reading.read(own, document.path, repository) is not None:
+        if reading.computes(own, document.path, repository):
             yield GpuProgram(command, None, 1)
 
 

@@ -15,7 +15,7 @@ from gpulint.adapters.scripts.gpu_programs import GpuProgram
 from gpulint.adapters.trainers.custom_trainer import TRAINERS
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Role, Unknown
+from gpulint.workload import Field, Origin, Role, Unknown
 
 OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
 """Trainers whose arguments are also keys of their configuration files, and the table that lists
@@ -34,7 +34,7 @@ def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: 
             fields = _divide_gpus(gpu_program, fields)
         if programs > 1 or gpu_program.one.job is None:
             fields["engines_on_card"] = Field(Unknown("other programs may run on the same GPUs"), (gpu_program.anchor,))
-        fields |= example_settings.build(gpu_program.one.example)
+        fields |= example_settings.build(gpu_program.one.example) | _list_sources(gpu_program.one)
         reading = gpu_program.reading
         yield Role(
             unique,
@@ -45,6 +45,12 @@ def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: 
             command=scripts_gpu_programs.build_command(gpu_program.one),
             container=scripts_gpu_programs.build_container(gpu_program.one),
         )
+
+
+def _list_sources(command: StartedCommand) -> dict[str, Field]:
+    """Return the files that the script of a command sources."""
+    found = tuple(Origin(document, ()) for document in command.sources)
+    return {"sourced_files": Field(", ".join(one.document.path for one in found), found)} if found else {}
 
 
 def _name_role(gpu_program: GpuProgram) -> str:

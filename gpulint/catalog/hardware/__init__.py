@@ -15,7 +15,13 @@ from gpulint.catalog.hardware.accelerators import (
     product_labels,
 )
 from gpulint.catalog.hardware.links import Link, Measured, find_measurement, link
-from gpulint.catalog.hardware.mentions import Mention, find_in_name, find_in_sentence, find_in_stem
+from gpulint.catalog.hardware.mentions import (
+    Mention,
+    find_in_name,
+    find_in_sentence,
+    find_in_site_name,
+    find_in_stem,
+)
 from gpulint.catalog.hardware.mig import slice_memory_bytes, slice_share_of, slices, slices_per_card
 from gpulint.catalog.hardware.nodes import (
     ListPrice,
@@ -45,6 +51,7 @@ __all__ = [
     "find_family",
     "find_in_name",
     "find_in_sentence",
+    "find_in_site_name",
     "find_in_stem",
     "find_measurement",
     "holding",

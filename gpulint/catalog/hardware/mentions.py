@@ -27,18 +27,32 @@ AROUND = re.compile(
     r"gpus?|nvidia|amd|nodes?|partition|queue|pool|batch|long|short|normal|multi|single|prod|production|\d+|x\d+|\d+x|\d+gpus?"
 )
 """Words of a name that do not say which accelerator it means."""
+MIG = re.compile(r"mig|slices?|\d+g(?:\d+gb)?")
+"""Words of a name that mean a part of a GPU."""
+MODEL_NUMBER = re.compile(r"(?:gpu|rtx)?(?P<number>\d{4})(?P<ending>ti|super)?(?:x\d+)?")
+FORM = re.compile(r"(?P<name>[a-z]{1,2}\d{2,3}[a-z]?)(?:nv|nvl|sxm\d?|pcie)?(?:x\d+)?")
+"""A product with how it is built or linked behind it, as clusters spell it: a100nv, v100x2."""
+MEMORY = re.compile(r"(?P<memory>\d{2,3})(?:x\d+|gb?)?")
 COUNTED = re.compile(r"(?:gpu|\d+x)?(?P<name>[a-z].*?)(?:x\d+)?")
 WORDS = {"single": 1, "one": 1, "two": 2, "dual": 2, "four": 4, "eight": 8}
+WORDS |= {"单": 1, "一": 1, "两": 2, "双": 2, "二": 2, "四": 4, "八": 8}
+OF_CARDS = (
+    r"(?:[张块卡枚片장개]|GPUs?|cards?|cartes?|tarjetas?|placas?|Karten|(?:видео)?карт[ыа]?|шт\.?)(?![A-Za-z0-9_])"
+)
+"""Words that count cards, in several languages."""
 BEFORE = re.compile(
-    r"(?<![\w.×-])(?:(?P<nodes>\d+)(?:\s?[x×]\s?|\s+nodes?\s+(?:of|with)\s+)(?P<each>\d+)(?:\s?[x×*]\s?|\s+)|(?P<times>\d+)\s?[x×*]\s?|(?P<bare>\d+)\s+"
-    r"|(?P<word>single|one|two|dual|four|eight)[\s-]+)(?:nvidia\s+|geforce\s+|tesla\s+)*(?:(?P<memory>\d+)\s?GB?\s+)?$",
+    r"(?:(?<![A-Za-z0-9_.×-])(?:(?P<nodes>\d+)(?:\s?[x×]\s?|\s+nodes?\s+(?:of|with)\s+)(?P<each>\d+)(?:\s?[x×*]\s?|\s+)"
+    rf"|(?P<times>\d+)\s?[x×*]\s?|(?P<cards>\d+)\s?{OF_CARDS}\s?(?:[の의的]|of|de)?\s?|(?P<bare>\d+)\s+"
+    r"|(?P<word>single|one|two|dual|four|eight)[\s-]+)|(?P<numeral>[单一两双二四八])[张块卡枚]\s?)"
+    r"(?:nvidia\s+|geforce\s+|tesla\s+)*(?:(?P<memory>\d+)\s?GB?\s+)?$",
     re.IGNORECASE,
 )
-"""A count before a name: 8x, 4x8, 2 ×, a number of GPUs, or a word."""
+"""A count before a name: 8x, 4x8, 2 ×, a number of cards or GPUs, or a word."""
 BEFORE_MAX = 80
 """Characters before a name in which its count is looked for."""
 AFTER = re.compile(
-    r"(?:[\s_-]*\(?(?P<memory>\d+)\s?GB?\)?)?(?P<plural>s\b|[\s-]+(?:gpus?|cards?)\b)?(?:\s?[x×](?P<times>\d+)\b)?"
+    r"(?P<laptop>[\s-]+(?:laptop|mobile|notebook)\b)?(?:[\s_-]*\(?(?P<memory>\d+)\s?GB?\)?)?"
+    r"(?P<plural>s\b|[\s-]+(?:gpus?|cards?)\b)?(?:\s?[x×*]\s?(?P<times>\d+)(?![A-Za-z0-9_])|\s?(?P<cards>\d+)\s?[张块卡枚장개])?"
     r"(?P<nodes>\s+(?:nodes|machines|instances|hosts)\b)?",
     re.IGNORECASE,
 )
@@ -71,6 +85,41 @@ def find_in_name(name: str) -> tuple[str, ...]:
     if len(bare) < SHORT and "gpu" not in whole:
         return ()
     return _find(whole) or _find(own) or _find(bare)
+
+
+def find_in_site_name(name: str) -> tuple[str, ...]:
+    """Return what a partition, a QOS, a type of GPU or a host means that a site named after an accelerator.
+
+    >>> find_in_site_name("kisski-h100"), find_in_site_name("3090"), find_in_site_name("a100-mig")
+    (('h100-sxm-80gb',), ('rtx-3090',), ())
+    """
+    words = re.findall(r"[^-_.\s/:@]+", name.lower())
+    if any(MIG.fullmatch(word) for word in words):
+        return ()
+    found = _find(name.lower()) or find_in_name(name) or find_in_stem(name)
+    if not found:
+        each = {meaning for word in words if (meaning := _find_word(word))}
+        found = next(iter(each)) if len(each) == 1 else ()
+    return _match_memory(found, words)
+
+
+def _find_word(word: str) -> tuple[str, ...]:
+    """Return the accelerator that one word of a site's name means: a model number, or a product and its form."""
+    if match := MODEL_NUMBER.fullmatch(word):
+        return _find("-".join(part for part in ("rtx", match["number"], match["ending"]) if part))
+    match = FORM.fullmatch(word)
+    return _find(match["name"]) if match and len(match["name"]) >= PLAIN else ()
+
+
+def _match_memory(products: tuple[str, ...], words: list[str]) -> tuple[str, ...]:
+    """Return the products with the memory that a name states behind a product: gpu-h100-94."""
+    stated = [match["memory"] for word in words if (match := MEMORY.fullmatch(word))]
+    named = {product.partition("-")[0] for product in products}
+    for memory in stated if len(named) == 1 else ():
+        whole = tuple(product.id for product in list_accelerators() if product.id.partition("-")[0] in named)
+        if fitting := tuple(_keep_memory(whole, memory)):
+            return tuple(product for product in products if product in fitting) or fitting
+    return products
 
 
 def find_in_stem(stem: str) -> tuple[str, ...]:
@@ -108,15 +157,22 @@ def find_in_sentence(text: str) -> Iterator[Mention]:
         memory = (after and after["memory"]) or (before and before["memory"])
         end = after.end() if after else match.end()
         start = before.start() if before else match.start()
-        products = tuple(_keep_memory(_find(re.sub(r"[\s_]+", "-", name.lower())), memory))
+        named = () if after and after["laptop"] else _find(re.sub(r"[\s_]+", "-", name.lower()))
+        products = tuple(_keep_memory(named, memory))
         yield Mention(text[start:end].strip(), products, _count(before, after))
 
 
 def _find(name: str) -> tuple[str, ...]:
     if name in OTHER_MEANINGS:
         return ()
-    product = find_accelerator(name) or find_accelerator(name.upper())
+    product = find_accelerator(name) or find_accelerator(name.upper()) or find_accelerator(_list_names().get(name, ""))
     return (product.id,) if product else find_family(name)
+
+
+@functools.cache
+def _list_names() -> dict[str, str]:
+    """Return the aliases of accelerators by their lower case, with a dash for each blank."""
+    return {re.sub(r"[\s_]+", "-", value.lower()): value for key, value in labels() if key == "alias"}
 
 
 def _keep_memory(products: tuple[str, ...], memory: str | None) -> Iterator[str]:
@@ -139,12 +195,14 @@ def _count(before: re.Match[str] | None, after: re.Match[str] | None) -> int | N
         count = int(before["nodes"]) * int(before["each"])
     elif after and after["nodes"]:
         return None  # the count is that of one node
+    elif before and (before["cards"] or before["numeral"]):
+        count = int(before["cards"]) if before["cards"] else WORDS[before["numeral"]]
     elif before and (before["times"] or (before["bare"] and after and after["plural"])):
         count = int(before["times"] or before["bare"])
     elif before and before["word"]:
         count = WORDS[before["word"].lower()]
-    elif after and after["times"]:
-        count = int(after["times"])
+    elif after and (after["times"] or after["cards"]):
+        count = int(after["times"] or after["cards"])
     return count if count and count <= COUNT_MAX else None
 
 
@@ -158,6 +216,7 @@ def _compile_names() -> re.Pattern[str]:
     }
     ordered = sorted({name.lower() for name in spelled}, key=lambda name: (-len(name), name))
     return re.compile(
-        rf"(?:(?<![\w./:=+-])|(?<=\dx)|(?<=\d×))(?:{'|'.join(ordered)})(?!(?!s\b|x\d)\w|[/=]|-(?!\d)|\.\w)",
+        rf"(?:(?<![A-Za-z0-9_./:=+-])|(?<=\dx)|(?<=\d×))(?:{'|'.join(ordered)})"
+        r"(?!(?!s\b|x\d)[A-Za-z0-9_]|[/=]|-(?!\d|GPU|Karte)|\.\w)",
         re.IGNORECASE,
     )

@@ -18,6 +18,8 @@ from gpulint.workload import Container, Field, Origin, Role, Unknown, Workload
 
 OF_MACHINES = frozenset({"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "accelerator"})
 """Fields in which the file that starts a container precedes what its image says."""
+OF_IMAGES = frozenset({"own program", "image default"})
+"""Why a file does not state what its own image decides."""
 REPLACEABLE = "the Dockerfile's default is used, which --build-arg {} can replace"
 
 
@@ -56,16 +58,25 @@ def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[R
     expanded = [settings_file.expand(invocation, find) for invocation in started.invocations]
     readings = task.read(expanded, find)
     role = replace(role, image_assumption=found[0].build.assumption)
+    command = start.choose_program(started, container, found, repository)
     if readings:
         settled = task.merge_readings(readings, role.fields.get("gpus_per_pod", Field(None)))
         if _is_known(role) and not _agrees(role, settled):
             return (role,)
-        return tuple(_settle(role, reading, found) for reading in settled)
-    command = start.choose_program(started, container, found, repository)
+        return tuple(replace(_settle(role, reading, found), command=command) for reading in settled)
     if command is None:
         return (role,)
     named = task.program(list(started.invocations), container.image.origin)
-    return (replace(role, fields={**role.fields, **_mark(named, found)}, command=command),)
+    return (replace(role, fields={**_drop_unread(role), **_mark(named, found)}, command=command),)
+
+
+def _drop_unread(role: Role) -> dict[str, Field]:
+    """Return the fields of a role without those of which its file only says that its own image decides them."""
+    return {
+        name: field
+        for name, field in role.fields.items()
+        if name != "program" and not (isinstance(field.value, Unknown) and field.value.category in OF_IMAGES)
+    }
 
 
 def _find_settings(found: Sequence[Layer], container: Container, repository: Repository, name: str) -> Origin | None:
@@ -93,10 +104,9 @@ def _settle(role: Role, reading: Reading, found: Sequence[Layer]) -> Role:
         for name, field in reading.fields.items()
         if name not in OF_MACHINES or name not in role.fields or isinstance(role.value(name), Unknown)
     }
-    kept = {name: field for name, field in role.fields.items() if name != "program"}
     return replace(
         role,
-        fields={**kept, **_mark(own, found)},
+        fields={**_drop_unread(role), **_mark(own, found)},
         arguments=_locate_arguments(role, reading),
         open_ended=reading.open_ended,
     )

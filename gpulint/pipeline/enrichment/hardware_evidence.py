@@ -5,22 +5,55 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.adapters import nodes
 from gpulint.catalog import hardware
-from gpulint.source.documents import Comment, Document
+from gpulint.pipeline.enrichment import machine_files
+from gpulint.pipeline.enrichment.evidence import Evidence
+from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Unknown
 
 READMES = ("README.md", "readme.md", "Readme.md", "README.MD", "README.rst", "README", "README.txt")
+AGENTS = ("CLAUDE.md", "AGENTS.md")
+"""Files for coding agents, of which only what they state as the hardware counts."""
 FOLDERS_MAX = 12
 TEXT_MAX = 100_000
 """Bytes of a README that are read."""
 LINE_MAX = 2_000
 TOKEN = re.compile(r"[A-Za-z0-9][\w.-]*[A-Za-z0-9]")
-LABEL = "cloud.google.com/gke-accelerator"
+HEADING = re.compile(r"#{1,6}[ \t]+(?P<text>\S[^\r\n]*)")
+WORDS_OF_HARDWARE = (
+    r"gpus?|gpu (?:model|type|name|hardware)|graphics(?: cards?)?|video cards?|accelerators?|hardware(?: target)?|target hardware"
+    r"|gpu ?型号|显卡(?:型号)?|硬件|그래픽(?: ?카드)?|ハードウェア|видеокарт[аы]|(?:training )?(?:environment|machine|hardware)"
+)
+LABEL = re.compile(rf"[\s>*+|-]*(?:\*\*)?(?:{WORDS_OF_HARDWARE})(?:\*\*)?\s*(?:\*\*)?\s*[:：|]", re.IGNORECASE)
+"""A line that is labelled as the hardware: `- **GPU**: …`, `| GPU | … |`."""
+OF_HARDWARE = re.compile(rf"[\s*]*(?:{WORDS_OF_HARDWARE})[\s*]*", re.IGNORECASE)
+HARDWARE_SECTION = re.compile(
+    r"\b(?:hardware|machines?|infrastructure|test ?bed|server specs?|specs|specifications?|our cluster|cluster (?:hardware|nodes)"
+    r"|nodes|gpus?)\b|硬件|机器配置|服务器|ハードウェア|하드웨어|оборудование|phần cứng",
+    re.IGNORECASE,
+)
+"""Sections that describe the machines of a repository."""
+OTHER_SECTION = re.compile(
+    r"\b(?:benchmarks?|results?|performance|compar\w*|support\w*|compatib\w*|requirements?|prerequisites?|minimum|recommend\w*|roadmap"
+    r"|to-?do|trouble\w*|changelog|history|news|faq|tested|limitations?|alternatives?|upgrade\w*|scaling|cost|pricing|options?"
+    r"|related|acknowledg\w*|references?)\b|性能|对比|支持|要求|推荐|结果|基准|요구|성능|требования",
+    re.IGNORECASE,
+)
+"""Sections that compare, limit or measure, and do not tell what a repository runs on."""
+OTHER_HARDWARE = re.compile(
+    r"\b(?:tested (?:on|with)|benchmark\w*|measured|validated on|verified on|supports?|supported|unsupported|compared"
+    r"|tok(?:ens)?/s|throughput|latency|speed-?up|faster|slower)\b|测试|实测|支持|对比",
+    re.IGNORECASE,
+)
+"""Words with which a line tells of a measurement or of what is possible, and not of the machine of the workload."""
+ON = re.compile(r"\bon\b|\d\s?[x×]", re.IGNORECASE)
+"""Words of a title that says on which hardware a repository runs."""
+LABEL_OF_GKE = "cloud.google.com/gke-accelerator"
 """The label whose values commands name too, such as `--accelerator type=nvidia-l4`."""
 MARKUP = re.compile(r"[<>$?{}]|\{\{")
 """Characters of commands and diagrams, with which no prose offers alternatives."""
@@ -28,34 +61,31 @@ ALTERNATIVES = re.compile(
     r"\b(?:or|also|not|no|instead|unlike|vs|versus|than|at least|minimum|min|up to|e\.?g|such as|like|if|when|could|may|might"
     r"|should|would|equivalent|class|compatible|optional(?:ly)?|prefer(?:s|red)?|fall ?backs?|simulat\w+|untested|works on"
     r"|todo|future|any|other|example|adjust|change|too|oom|out of memory|fail(?:s|ed)?|slow|without|never|previously|old"
-    r"|except|larger|bigger|smaller|upgrade|both)\b|n't\b|>=|\u2265|[<>$?]|\{\{",
+    r"|except|larger|bigger|smaller|upgrade|both)\b|n't\b|>=|\u2265|[<>$?]|\{\{"
+    r"|[或和与及]|以上|至少|最低|不支持|不足|不够|对比|または|あるいは|이상|또는|최소|\b(?:или|не|минимум|oder|ou|mindestens|nicht|ohne|sans|pas|o)\b",
     re.IGNORECASE,
 )
 """Words with which a comment compares, limits or offers hardware, and does not tell what the file is for."""
 
 
-class Evidence(NamedTuple):
-    """The accelerators that one place suggests, with their count if it names one."""
-
-    products: tuple[str, ...]
-    place: str
-    gpus: int | None = None
-    comment: Comment | None = None
-
-
 class NamedProducts(NamedTuple):
-    """The accelerators that some words of a line may mean, and whether the line says no more than that they are used."""
+    """The accelerators that some words of a line may mean, and whether the line says no more than that they are used.
+
+    `is_stated` means that the line states them as the hardware: by its label, its section, its column or the title.
+    """
 
     products: tuple[str, ...]
     gpus: int | None
     line: int
     is_plain: bool
+    is_stated: bool = False
 
 
 def find(document: Document, repository: Repository) -> Iterator[Evidence]:
     """Yield what the nearest README that names accelerators, and all node pools of the repository, agree on."""
     yield from _find_readme(posixpath.dirname(document.path), repository)
     yield from _find_pools(document, repository)
+    yield from machine_files.find(document.path, repository)
 
 
 # ---- READMEs
@@ -64,8 +94,10 @@ def find(document: Document, repository: Repository) -> Iterator[Evidence]:
 def _find_readme(folder: str, repository: Repository) -> Iterator[Evidence]:
     """Yield the accelerator of the nearest README that names any; one that compares several suggests nothing."""
     for _ in range(FOLDERS_MAX):
-        for name in READMES:
+        for name in (*READMES, *AGENTS):
             mentions = _read_mentions(posixpath.join(folder, name), repository)  # type: ignore[arg-type]
+            if name in AGENTS:
+                mentions = tuple(mention for mention in mentions if mention.is_stated)
             if mentions:
                 yield from _compare(mentions, posixpath.join(folder, name))
                 return
@@ -75,7 +107,11 @@ def _find_readme(folder: str, repository: Repository) -> Iterator[Evidence]:
 
 
 def _compare(mentions: tuple[NamedProducts, ...], path: str) -> Iterator[Evidence]:
-    """Yield the accelerators that all mentions may mean. A larger count is that of a machine, and not of a replica."""
+    """Yield the accelerators that all mentions may mean. A larger count is that of a machine, and not of a replica.
+
+    What a README states as its hardware precedes what else it mentions.
+    """
+    mentions = tuple(mention for mention in mentions if mention.is_stated) or mentions
     shared = frozenset.intersection(*(frozenset(mention.products) for mention in mentions))
     plain = next((mention for mention in mentions if mention.is_plain), None)
     if not shared or plain is None:
@@ -91,8 +127,29 @@ def _read_mentions(path: str, repository: Repository) -> tuple[NamedProducts, ..
     content = repository.read(path) if repository.exists(path) else None
     if content is None:
         return ()
-    lines = content[:TEXT_MAX].decode("utf-8", "replace").splitlines()
-    return tuple(mention for at, line in enumerate(lines, 1) for mention in _read_line(line[:LINE_MAX], at))
+    return tuple(_list_mentions(content[:TEXT_MAX].decode("utf-8", "replace").splitlines()))
+
+
+def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
+    section, column, titled = "", -1, False
+    for at, line in enumerate((line[:LINE_MAX] for line in lines), 1):
+        if heading := HEADING.match(line):
+            section = heading["text"]
+        cells = line.strip().strip("|").split("|") if line.lstrip().startswith("|") else []
+        if not cells:
+            column = -1
+        elif any(OF_HARDWARE.fullmatch(cell) for cell in cells[1:]):
+            column = next(number for number, cell in enumerate(cells) if OF_HARDWARE.fullmatch(cell))
+        title = heading is not None and not titled
+        titled |= heading is not None
+        for mention in _read_line(line, at):
+            if OTHER_SECTION.search(section) or OTHER_HARDWARE.search(line):
+                yield mention._replace(is_plain=False)
+                continue
+            stated = bool(LABEL.match(line)) or (title and ON.search(line) is not None)
+            stated |= HARDWARE_SECTION.search(section) is not None
+            stated |= 0 <= column < len(cells) and bool(list(hardware.find_in_sentence(cells[column])))
+            yield mention._replace(is_stated=stated and mention.is_plain)
 
 
 def _read_line(line: str, at: int) -> Iterator[NamedProducts]:
@@ -110,7 +167,7 @@ def _find_machine(token: str) -> str:
         return ""
     if machine := hardware.node(token):
         return machine.accelerator or ""
-    return hardware.labels().get((LABEL, token), "")
+    return hardware.labels().get((LABEL_OF_GKE, token), "")
 
 
 # ---- node pools

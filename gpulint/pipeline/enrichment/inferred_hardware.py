@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.catalog import hardware, resource_names
-from gpulint.pipeline.enrichment import hardware_evidence
-from gpulint.pipeline.enrichment.hardware_evidence import ALTERNATIVES, Evidence
-from gpulint.source.documents import Comment, Document, places
+from gpulint.pipeline.enrichment import hardware_evidence, head_comments
+from gpulint.pipeline.enrichment.evidence import Evidence
+from gpulint.source.documents import Comment, Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Hint, Origin, Role, Unknown, Workload
 
@@ -26,18 +25,10 @@ SHOWN = {"accelerator": "accelerator", "gpus_per_replica": "gpus"}
 COUNTS = ("gpus_per_replica", "gpus_per_pod", "pods_per_replica")
 RANKS = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 NODE_GPUS = 8
-HEAD_MAX, LINE_MAX = 10_000, 500
-"""Characters of a head, and of a line of it, that are read."""
-QUOTE_MAX = 60
-"""Letters: of a longer comment, only the words that name the hardware are quoted."""
-LEADS = re.compile(
-    r"\W*(?:hardware|gpus?|accelerators?|machine|instance|nodes?|requires?|requirements?|needs?|tested on|runs? on|trained on"
-    r"|designed for|made for|optimi[sz]ed for)\b",
-    re.IGNORECASE,
-)
-COMMENT = re.compile(r"\s*#(?!\s*gpulint:|!|SBATCH|PBS|BSUB)\s*(?P<text>[^\r\n]*)")
-FORMATS = frozenset({"yaml", "shell", "toml"})
-"""Formats whose comments begin with #."""
+HEADS_MAX = 8
+"""Files that a workload reads whose heads are read."""
+NAMED = {"partition": "partition", "node_features": "node features", "qos": "QOS"}
+GRES = re.compile(r"gpu:(?P<type>[A-Za-z][\w-]*|\d{4}\w*)")
 
 
 def infer(role: Role, workload: Workload, repository: Repository) -> Role | None:
@@ -47,7 +38,7 @@ def infer(role: Role, workload: Workload, repository: Repository) -> Role | None
     """
     if not _is_open(role) or workload.adapter in ANY_GPU:
         return None
-    found = [*_read_names(role), *_read_head(role, workload.document), *_read_path(workload.document.path)]
+    found = [*_read_names(role), *_read_heads(role, workload.document), *_read_path(workload.document.path)]
     found = found or list(hardware_evidence.find(workload.document, repository))
     left = frozenset.intersection(*(frozenset(one.products) for one in found)) if found else frozenset()
     products = tuple(product.id for product in hardware.list_accelerators() if product.id in left)
@@ -112,9 +103,12 @@ def _count(role: Role, comment: Evidence) -> dict[str, Field]:
 
 def _read_names(role: Role) -> Iterator[Evidence]:
     """Yield what the partition, the queue or the label of the nodes is named after."""
-    for name in ("partition", "node_features"):
-        yield from _read_name(role.text(name), name.replace("_", " "))
+    for name in ("partition", "node_features", "qos"):
+        yield from _read_name(role.text(name), NAMED[name])
     field = role.fields.get("accelerator")
+    for origin in field.origins if field is not None else ():
+        if origin.document.format == "shell" and (typed := GRES.search(origin.text())):
+            yield from _read_name(typed["type"], "the GPU type")
     if field is not None and "partition" not in role.fields:
         for origin in field.origins:
             if origin.path and not origin.key and origin.span is None and origin.document.format == "yaml":
@@ -124,7 +118,7 @@ def _read_names(role: Role) -> Iterator[Evidence]:
 
 def _read_name(text: str, place: str) -> Iterator[Evidence]:
     """Yield the accelerators that each name of a list means."""
-    found = [hardware.find_in_name(name) for name in re.split(r"[,|]", text)]
+    found = [hardware.find_in_site_name(name) for name in re.split(r"[,|]", text)]
     if text and all(found):
         yield Evidence(tuple(dict.fromkeys(product for one in found for product in one)), f"{place} {text}")
 
@@ -132,31 +126,16 @@ def _read_name(text: str, place: str) -> Iterator[Evidence]:
 # ---- comments at the head
 
 
-def _read_head(role: Role, document: Document) -> Iterator[Evidence]:
-    """Yield the hardware that the comments before the content of a document name, if they name one only."""
-    if document.format not in FORMATS:
-        return
-    mentioned = [(number, text, list(hardware.find_in_sentence(text))) for number, text in _list_head(document)]
-    told = [(number, text, found) for number, text, found in mentioned if found]
-    everything = [mention for *_, found in told for mention in found]
-    if not everything or any(ALTERNATIVES.search(text) for _, text, _ in told):
-        return
-    if len({mention.products for mention in everything}) > 1 or not everything[0].products:
-        return
-    counts = {mention.gpus for mention in everything if mention.gpus is not None}
-    if len(counts) > 1 or not _agrees(role, next(iter(counts), None)):
-        return
-    deciding = next(((at, text, found) for at, text, found in told if _tells(text, found)), None)
-    if deciding is not None:
-        at, text, found = deciding
-        shown = text if len(text) <= QUOTE_MAX else next((one.words for one in found if one.gpus), found[0].words)
-        comment = Comment(at, 1, text)
-        yield Evidence(everything[0].products, f'the comment "{shown}" in line {at}', next(iter(counts), None), comment)
-
-
-def _tells(text: str, found: list[hardware.Mention]) -> bool:
-    """Whether a comment says what the file runs on: a count of a product, or a product after a word such as Hardware."""
-    return any(mention.gpus is not None for mention in found) or LEADS.match(text) is not None
+def _read_heads(role: Role, document: Document) -> Iterator[Evidence]:
+    """Yield what the heads of the file and of the files that it reads say, if their count is not another than stated."""
+    others = {
+        origin.document.path: origin.document
+        for field in role.fields.values()
+        for origin in field.origins
+        if origin.document.path != document.path
+    }
+    for other in (document, *list(others.values())[:HEADS_MAX]):
+        yield from (one for one in head_comments.read(other, other is document) if _agrees(role, one.gpus))
 
 
 def _agrees(role: Role, count: int | None) -> bool:
@@ -167,25 +146,6 @@ def _agrees(role: Role, count: int | None) -> bool:
     for value in ranks:
         whole *= value
     return count is None or (count in stated if stated else count % max(whole, 1) == 0)
-
-
-def _list_head(document: Document) -> Iterator[tuple[int, str]]:
-    """Yield the lines of comments before the content of a document, without those for gpulint and batch systems."""
-    if document.index == 0:
-        number, lines = 1, document.text[:HEAD_MAX].splitlines()
-        lines = list(itertools.takewhile(lambda line: _is_head(line) or line.strip() == "---", lines))
-    else:
-        end = document.root.start
-        above = document.text[max(end - HEAD_MAX, 0) : end].splitlines()
-        kept = list(itertools.takewhile(_is_head, reversed(above)))
-        number, lines = places.find_line(document.text, end) - len(kept), kept[::-1]
-    for at, line in enumerate(lines, number):
-        if len(line) <= LINE_MAX and (comment := COMMENT.fullmatch(line)):
-            yield at, comment["text"].strip()
-
-
-def _is_head(line: str) -> bool:
-    return not line.strip() or line.lstrip().startswith("#")
 
 
 # ---- names of folders and files

@@ -17,7 +17,9 @@ from gpulint.workload import Field, Role, Unknown, Workload
 COUNTS = frozenset(
     {"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "processes_per_pod", "accelerator"}
 )
-GENERAL = frozenset({"transformers", "trl", "deepspeed", "megatron-lm"})
+MEGATRON = "megatron-lm"
+OWN = "own program"
+GENERAL = frozenset({"transformers", "trl", "deepspeed", MEGATRON})
 """Trainers whose arguments a program of somebody's own may take."""
 
 
@@ -66,6 +68,8 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
         if (name not in own and not (is_whole and _is_left(name, field, role)))
         or (name in own and name not in ("engine", "program", "task") and _is_stated(field))
     }
+    if own.get("engine", Field(None)).value == MEGATRON:
+        stated = {name: field for name, field in stated.items() if not vocabulary.is_deferred(field)}
     fields = {**own, **stated}
     if "engine" in own:
         fields.pop("program", None)

@@ -63,8 +63,8 @@ class ExampleRepository:
     def find_named(self, names: str, near: str) -> Sequence[str]:
         return tuple(sorted(path for path in self.files if re.fullmatch(names, path.rpartition("/")[2])))
 
-    def mentions_program(self, path: str) -> bool:
-        return self._find_mentions().names_program(path)
+    def list_naming(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_naming(path)
 
     def find_users(self, paths: Sequence[str]) -> Users:
         return self._find_mentions().find_users(paths)

@@ -195,7 +195,8 @@ class Search:
         self.highest = FITTING if is_less_certain else len(RANKS) - 1
         self.name = name
         self.role = opened.role.having(**given)
-        self.base = facts.fresh(self._assign({}), facts.resolved).start_trace()
+        self.resolved = facts.resolved
+        self.base = facts.fresh(self._assign({}), self._resolve({})).start_trace()
         self.probed: dict[tuple[int, ...], Probe] = {}
 
     def find(self) -> Bounds | None:
@@ -224,12 +225,20 @@ class Search:
         """Return the role under an assignment: the chosen members, else the expected ones."""
         key = tuple(open_decisions.find_member(decision, chosen) for decision in self.decisions)
         if key not in self.probed:
-            known = self.base.variant(self._assign(chosen))
+            known = self._build(chosen)
             left = known.scenarios(self.name)
             headroom = -math.inf if isinstance(left, Missing) else memory_verdict.to_number(left.expected)
             full = {decision.name: at for decision, at in zip(self.decisions, key, strict=True)}
             self.probed[key] = Probe(full, known, self._judge(known), headroom)
         return self.probed[key]
+
+    def _build(self, chosen: Chosen) -> Facts:
+        """Return the facts of an assignment; those of another network share nothing with the others."""
+        role, resolved = self._assign(chosen), self._resolve(chosen)
+        return self.base.variant(role) if resolved is self.base.resolved else self.base.fresh(role, resolved)
+
+    def _resolve(self, chosen: Chosen) -> Resolution | None:
+        return open_decisions.find_resolution(self.decisions, chosen, self.resolved)
 
     def _judge(self, known: Facts) -> str:
         if self.name in memory_verdict.PARTS:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.source.documents import Document
-from gpulint.source.python.values import Given, Object, Plain, Scope, Value
+from gpulint.source.python.values import Given, Object, Plain, Point, Scope, Value
 
 __all__ = ["Evaluated", "Given", "evaluate"]
 
@@ -17,14 +17,15 @@ __all__ = ["Evaluated", "Given", "evaluate"]
 class Evaluated(NamedTuple):
     """A program: its modules by path, and in order the calls of what other packages define.
 
-    `returned` are the last results of its functions by their nodes. `enter_rest` also enters the functions and classes
-    that nothing calls, and adds their calls.
+    `returned` are the last results of its functions by their nodes. `points` are the places where somebody else decides
+    how it goes on. `enter_rest` also enters the functions and classes that nothing calls, and adds their calls.
     """
 
     modules: Mapping[str, Scope]
     calls: Sequence[Object]
     returned: Mapping[int, Value]
     enter_rest: Callable[[], None]
+    points: Mapping[tuple[object, ...], Point] = {}
 
 
 def evaluate(
@@ -36,15 +37,17 @@ def evaluate(
     open_environment: bool = True,
     known: Mapping[str, Plain] | None = None,
     module: str = "__main__",
+    ways: Mapping[tuple[object, ...], int] | None = None,
 ) -> Evaluated:
     """Return what a program calls when a file is started.
 
     `find` returns a document of the repository, `words` are the arguments of the command (None if nothing says how the
     program is started), `environment` are its variables, and `open_environment` says that there may be more of them.
-    `known` are calls whose result the caller knows. `module` is the name under which the file is imported.
+    `known` are calls whose result the caller knows. `module` is the name under which the file is imported. `ways` are
+    those that it takes at points which are open.
     """
     from gpulint.source.python.program import Program
 
-    program = Program(find, words, environment, open_environment, known)
+    program = Program(find, words, environment, open_environment, known, ways)
     program.start(path, module)
-    return Evaluated(program.modules, program.calls, program.returned, program.enter_rest)
+    return Evaluated(program.modules, program.calls, program.returned, program.enter_rest, program.points)

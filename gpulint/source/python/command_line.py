@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.source.python import calls, library, operations
+from gpulint.source.python import calls, library, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     CALLER,
@@ -23,6 +23,7 @@ from gpulint.source.python.values import (
     Object,
     Open,
     Value,
+    is_true,
 )
 
 PARSER = "ArgumentParser"
@@ -44,6 +45,8 @@ class Declared(NamedTuple):
     kind: Value | None = None
     constant: bool | None = None
     several: bool = False
+    choices: Value | None = None
+    required: bool = False
 
 
 class Words(NamedTuple):
@@ -165,7 +168,17 @@ def _list_declared(program: Evaluator, parser: Object) -> Iterator[Declared]:
             default = Constant(not constant)
         flags = tuple(normalize(one) for one in names if one.startswith("-"))
         several = isinstance(count := entry.keywords.get("nargs"), Constant) and count.value != "?"
-        yield Declared(flags, name, default, entry.keywords.get("type"), constant, several)
+        choices = entry.keywords.get("choices")
+        yield Declared(
+            flags,
+            name,
+            default,
+            entry.keywords.get("type"),
+            constant,
+            several,
+            choices,
+            is_true(entry.keywords.get("required")) is True,
+        )
 
 
 def read(program: Evaluator, declared: Sequence[Declared], words: Sequence[Given] | None) -> dict[str, Value]:
@@ -195,8 +208,12 @@ def _settle(program: Evaluator, one: Declared, values: list[Given] | None, start
     if values is None:
         default = Constant(None) if one.default is None else one.default
         flag = one.flags[0] if one.flags else one.name
-        if not one.flags and one.default is None:
-            return Open(f"the argument {one.name} is not stated", CALLER, one.name)
+        if one.default is None and (not started or open_ended) and one.constant is None:
+            found = points.decide_argument(program, flag, one.choices, getattr(one.choices, "place", None))
+            if found is not None:
+                return found
+        if one.default is None and one.constant is None and (not one.flags or one.required):
+            return Open(f"the argument {flag} is not stated", CALLER, flag)
         if isinstance(default, Constant) and (not started or open_ended) and not default.name:
             return Constant(default.value, default.place, flag, default.computed)
         return (
@@ -206,6 +223,10 @@ def _settle(program: Evaluator, one: Declared, values: list[Given] | None, start
         )
     if one.constant is not None and not values:
         return Constant(one.constant)
+    if values and values[0].text is None:
+        found = points.decide_argument(program, one.flags[0] if one.flags else one.name, one.choices, values[0].place)
+        if found is not None:
+            return found
     read_values = [_convert(program, one.kind, library.convert_given(value, one.name, CALLER)) for value in values]
     if one.several:
         return Items(list(read_values))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.source.python import operations
+from gpulint.source.python import operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     CALLER,
@@ -142,6 +142,9 @@ def _read_either(program: Evaluator, node: ast.BoolOp, scope: Scope) -> Value:
             possible.append(value)
         if truth is isinstance(node.op, ast.Or):
             break
+    if len(possible) > 1:
+        taken = points.decide_value(program, node, possible[0], range(len(possible)), scope)
+        return choose(possible) if taken is None else possible[taken]
     return choose(possible)
 
 
@@ -153,7 +156,11 @@ def _read_comparison(program: Evaluator, node: ast.Compare, scope: Scope) -> Val
 
 
 def _read_conditional(program: Evaluator, node: ast.IfExp, scope: Scope) -> Value:
-    truth = is_true(program.evaluate(node.test, scope))
+    value = program.evaluate(node.test, scope)
+    truth = is_true(value)
+    if truth is None:
+        taken = points.decide_value(program, node, value, (0, 1), scope)
+        truth = None if taken is None else taken == 0
     if truth is not None:
         return program.evaluate(node.body if truth else node.orelse, scope)
     return choose((program.evaluate(node.body, scope), program.evaluate(node.orelse, scope)))
@@ -183,7 +190,7 @@ def _read_subscript(program: Evaluator, node: ast.Subscript, scope: Scope) -> Va
     value = program.evaluate(node.value, scope)
     if isinstance(node.slice, ast.Slice):
         return _read_slice(program, value, node.slice, scope)
-    key = program.evaluate(node.slice, scope)
+    key = points.decide_key(program, node, value, program.evaluate(node.slice, scope), scope)
     if isinstance(value, Name):
         if value.name == "os.environ":
             return program.call(Name("os.environ[]", value.place), [key], {}, program.place(node, scope))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from gpulint.source.python.values import Class, Function, Given, Object, Plain, Scope, Value
+from gpulint.source.python.values import Class, Function, Given, Object, Plain, Point, Scope, Value
 
 
 class Evaluator(Protocol):
@@ -17,6 +17,8 @@ class Evaluator(Protocol):
     open_environment: bool
     known: Mapping[str, Plain]
     modules: dict[str, Scope]
+    calls: list[Object]
+    points: dict[tuple[object, ...], Point]
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value: ...
 
@@ -37,5 +39,7 @@ class Evaluator(Protocol):
     def read_attribute(self, value: Value, name: str, place: object) -> Value: ...
 
     def read_file(self, path: str, scope_path: str) -> Value | None: ...
+
+    def decide(self, point: Point) -> int | None: ...
 
     def spend(self) -> None: ...

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.source.python import operations
+from gpulint.source.python import operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.library import PATHS
 from gpulint.source.python.values import Choice, Constant, Items, Mapping, Object, Value, choose, list_members
@@ -35,6 +35,7 @@ def _call_mapping(
     program: Evaluator, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], place: object
 ) -> Value:
     if name in ("get", "pop", "setdefault") and arguments:
+        arguments = [points.decide_key(program, None, receiver, arguments[0], None), *arguments[1:]]
         found = operations.take(receiver, arguments[0])
         fallback = arguments[1] if len(arguments) > 1 else Constant(None, place)
         members = [

@@ -37,6 +37,7 @@ from gpulint.source.python.values import (
     Object,
     Open,
     Plain,
+    Point,
     Scope,
     Value,
     choose,
@@ -49,6 +50,9 @@ CALLS_DEEP_MAX = 10
 MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
+POINTS_MAX = 200
+SOURCES = "src"
+"""The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
 TOO_MANY = "a Python program has more than {} modules of the repository"
@@ -71,6 +75,7 @@ class Program:
         environment: Mapping[str, Given] | None = None,
         open_environment: bool = True,
         known: Mapping[str, Plain] | None = None,
+        ways: Mapping[tuple[object, ...], int] | None = None,
     ) -> None:
         self._find = find
         self.words = words
@@ -79,6 +84,8 @@ class Program:
         self.known = known or {}
         self.modules: dict[str, Scope] = {}
         self.calls: list[Object] = []
+        self.points: dict[tuple[object, ...], Point] = {}
+        self._ways = ways or {}
         self._by_name: dict[str, Scope] = {}
         self._path = ""
         self._syntaxes: dict[int, Syntax] = {}
@@ -90,6 +97,13 @@ class Program:
         self._selves: list[Object] = []
         self._reached = True
         self.returned: dict[int, Value] = {}
+
+    def decide(self, point: Point) -> int | None:
+        """Return the way that is taken at a point; None if all of them are open."""
+        if len(self.points) < POINTS_MAX:
+            self.points.setdefault(point.key, point)
+        taken = self._ways.get(point.key)
+        return taken if taken in point.members else None
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""
@@ -218,7 +232,8 @@ class Program:
     def _read_words(self) -> Value:
         if self.words is None:
             return Items([Constant("")], open_ended=True)
-        return Items([Constant(""), *(library.convert_given(word, "an argument", CALLER) for word in self.words)])
+        named = ((word, f"argument {number}") for number, word in enumerate(self.words, 1))
+        return Items([Constant(""), *(library.convert_given(word, name, CALLER) for word, name in named)])
 
     def _read_object(self, value: Object, name: str, place: object) -> Value:
         if (found := value.get(name)) is not None:
@@ -395,6 +410,7 @@ def _list_paths(name: str, path: str, level: int) -> Iterator[str]:
     else:
         starts = _list_above(folder)
     for start in starts:
-        base = posixpath.join(start, inner) if inner else start
-        yield f"{base}.py"
-        yield posixpath.join(base, "__init__.py")
+        for inside in ("", SOURCES) if not level else ("",):
+            base = posixpath.join(start, inside, inner) if inner else start
+            yield f"{base}.py"
+            yield posixpath.join(base, "__init__.py")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulint.source.python import expressions, operations
+from gpulint.source.python import expressions, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     ABSENT,
@@ -25,6 +25,8 @@ from gpulint.source.python.values import (
 
 RETURNED = "return"
 """The name under which a function's scope keeps what it returns; no program can have a variable of that name."""
+BRANCHES_MAX = 16
+"""The most conditions of one chain of `elif` that are read one by one."""
 LOOPED_MAX = 40
 """The most items of a literal list over which a loop runs in turn."""
 
@@ -113,10 +115,36 @@ def _run_class(program: Evaluator, node: ast.ClassDef, scope: Scope) -> None:
 
 
 def _run_if(program: Evaluator, node: ast.If, scope: Scope) -> bool:
-    truth = is_true(program.evaluate(node.test, scope))
-    if truth is not None:
-        return program.run(node.body if truth else node.orelse, scope)
-    return _run_either(program, (node.body, node.orelse), scope)
+    blocks, tests = _list_blocks(program, node, scope)
+    if len(blocks) > 1:
+        taken = points.decide_branch(program, node, blocks, tests, scope)
+        if taken is None:
+            return _run_either(program, tuple(blocks.values()), scope)
+        return program.run(blocks[taken], scope)
+    return program.run(next(iter(blocks.values())), scope)
+
+
+def _list_blocks(
+    program: Evaluator, node: ast.If, scope: Scope
+) -> tuple[dict[int, Sequence[ast.stmt]], list[tuple[ast.expr, Value]]]:
+    """Return the blocks of `if`, `elif` and `else` that may run, by their number, and the conditions that are open."""
+    blocks: dict[int, Sequence[ast.stmt]] = {}
+    tests: list[tuple[ast.expr, Value]] = []
+    for number in range(BRANCHES_MAX):
+        value = program.evaluate(node.test, scope)
+        truth = is_true(value)
+        if truth is not False:
+            blocks[number] = node.body
+        if truth is True:
+            return blocks, tests
+        if truth is None:
+            tests.append((node.test, value))
+        following = node.orelse
+        if not (len(following) == 1 and isinstance(following[0], ast.If)) or number == BRANCHES_MAX - 1:
+            blocks[number + 1] = following
+            break
+        node = following[0]
+    return blocks, tests
 
 
 def _run_either(program: Evaluator, blocks: Sequence[Sequence[ast.stmt]], scope: Scope) -> bool:
@@ -168,9 +196,13 @@ def _settle_held(held: list[tuple[dict[Any, Value], dict[Any, Value]]]) -> None:
 def _run_for(program: Evaluator, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
     iterated = program.evaluate(node.iter, scope)
     if isinstance(iterated, Items) and not iterated.open_ended and 0 < len(iterated.items) <= LOOPED_MAX:
-        for item in iterated.items:
+        before = len(program.calls)
+        taken = points.decide_item(program, node, iterated, scope)
+        for item in iterated.items if taken is None else (iterated.items[taken],):
             expressions.bind(program, node.target, item, scope)
             _run_once(program, node.body, scope)
+        if taken is None and len(program.calls) == before:  # its rounds only put values together
+            points.withdraw_item(program, node, scope)
     else:
         expressions.bind(program, node.target, operations.NOT_COMPUTED, scope)
         _run_once(program, node.body, scope)

@@ -69,6 +69,21 @@ class Name:
     place: object = None
 
 
+class Point(NamedTuple):
+    """A place where somebody else decides how the program goes on: a branch, a key of a dict, an item of a loop.
+
+    `members` are the numbers of the ways that are open, each with a label; an empty label is to be read from what the
+    program does then. `name` and `decider` say who decides, if it is an argument or a variable.
+    """
+
+    key: tuple[object, ...]
+    members: tuple[int, ...]
+    labels: tuple[str, ...] = ()
+    decider: str = RUN_TIME
+    name: str = ""
+    place: object = None
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Several values of which a branch takes one."""
@@ -235,7 +250,9 @@ def choose(values: Iterable[Value]) -> Value:
 def _identify(value: Value) -> object:
     if isinstance(value, Constant):
         return type(value.value), value.value
-    return (type(value), value) if isinstance(value, Open | Name) else id(value)
+    if isinstance(value, Name):
+        return Name, value.name
+    return (type(value), value) if isinstance(value, Open) else id(value)
 
 
 def is_true(value: Value | None) -> bool | None:

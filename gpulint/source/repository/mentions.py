@@ -20,6 +20,7 @@ PROGRAMS_MAX = 300
 _IMPORT = rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))"
 _BUILDS = rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b"
 _COMPOSE = r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"
+_COMMENT = rb"(?m)(?:^|(?<=[ \t]))#.*$"
 _WORD = rb"(?<![\w.-])%s(?![\w-])"
 
 
@@ -43,9 +44,9 @@ class Mentions:
         self._read = read
         self._find_programs = find_programs
 
-    def names_program(self, path: str) -> bool:
-        """Return whether a spec names a program."""
-        return path.rpartition("/")[2] in self._named
+    def list_naming(self, path: str) -> Sequence[str]:
+        """Return the specs that name a program."""
+        return self._named.get(path.rpartition("/")[2], ())
 
     def find_users(self, paths: Iterable[str]) -> Users:
         """Return the specs that name one of these files, or a file between them."""
@@ -80,7 +81,7 @@ class Mentions:
         """The specs that name a program, by the base name of the program."""
         found: dict[str, list[str]] = {}
         for spec in self._specs:
-            for name in dict.fromkeys(documents.list_mentioned(self._read(spec) or b"")):
+            for name in dict.fromkeys(_list_named(self._read(spec) or b"")):
                 found.setdefault(name, []).append(spec)
         return found
 
@@ -139,6 +140,12 @@ def _find_stem(path: str) -> str:
     folder, _, name = path.rpartition("/")
     stem = name.rpartition(".")[0]
     return folder.rpartition("/")[2] if stem in ("__init__", "__main__") else stem
+
+
+def _list_named(content: bytes) -> Iterator[str]:
+    """Yield the base names of the programs that a spec names outside its comments."""
+    if next(documents.list_mentioned(content), None) is not None:
+        yield from documents.list_mentioned(re.sub(_COMMENT, b"", content))
 
 
 def _list_imports(content: bytes) -> Iterator[str]:

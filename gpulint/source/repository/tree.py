@@ -188,9 +188,9 @@ class Tree(abc.ABC):
         places = (os.path.join(self.snapshot.root, path) for path in tracked)
         return (place for place in places if place.startswith(below))
 
-    def mentions_program(self, path: str) -> bool:
-        """Whether a file of the repository names a program, as one does that starts it."""
-        return self._find_mentions(path).names_program(path)
+    def list_naming(self, path: str) -> Sequence[str]:
+        """The specs of the repository that name a program outside comments, as one does that starts it."""
+        return self._find_mentions(path).list_naming(path)
 
     def find_users(self, paths: Sequence[str]) -> Users:
         """The files whose workloads may rest on these files, which belong together."""

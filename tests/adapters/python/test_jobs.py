@@ -212,6 +212,26 @@ def test_a_job_that_starts_a_server_gets_its_engine(program: str, expected: dict
     }
 
 
+@pytest.mark.parametrize(
+    "resources",
+    [
+        "{sky.Resources(accelerators='L4:1'), sky.Resources(accelerators='L40S:1')}",
+        "[sky.Resources(sky.AWS(), accelerators={'L40S': 1}), sky.Resources(sky.GCP(), accelerators={'L4': 1})]",
+        "sky.Resources(accelerators=['L4:1', 'L40S:1'])",
+    ],
+)
+def test_several_resources_are_a_choice_of_skypilot(resources: str) -> None:
+    role = read_role(f"""
+        import sky
+        task = sky.Task(run="vllm serve Qwen/Qwen3-8B")
+        task.set_resources({resources})
+    """)
+    left = role.value("accelerator")
+    assert role.value("gpus_per_pod") == 1
+    assert isinstance(left, Unknown)
+    assert left.choices == ("l4", "l40s")
+
+
 def test_an_image_of_an_online_deployment_of_azure_is_its_engine() -> None:
     role = read_role("""
         from azure.ai.ml.entities import Environment, ManagedOnlineDeployment

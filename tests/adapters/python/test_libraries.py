@@ -249,6 +249,37 @@ def test_a_server_that_loads_a_model_runs_it(program: str) -> None:
     }
 
 
+def test_a_worker_of_runpod_is_a_workload_though_its_dockerfile_starts_it() -> None:
+    handler = """
+        import runpod
+        from worker.model import load
+        def main():
+            load()
+            runpod.serverless.start({"handler": print})
+        main()
+    """
+    model = """
+        import torch
+        from transformers import AutoModelForCausalLM
+        def load():
+            AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", dtype=torch.bfloat16, device_map={"": 0})
+    """
+    files = {"src/worker/model.py": model, "Dockerfile": 'FROM pytorch/pytorch\nCMD ["python", "-u", "handler.py"]\n'}
+    role = read_role(handler, "handler.py", **files)
+    assert values(role, "checkpoint", "weight_dtype") == {"checkpoint": "Qwen/Qwen3-8B", "weight_dtype": "bfloat16"}
+
+
+def test_a_path_names_a_checkpoint_like_its_text() -> None:
+    role = read_role("""
+        from pathlib import Path
+        import torch
+        from transformers import AutoModelForCausalLM
+        MODELS = Path("/models")
+        AutoModelForCausalLM.from_pretrained(MODELS / "Qwen3-8B", dtype=torch.bfloat16, device_map="auto")
+    """)
+    assert role.value("checkpoint") == "/models/Qwen3-8B"
+
+
 def test_litserve_starts_a_copy_of_the_model_on_each_device() -> None:
     role = read_role(f"""
         import litserve as ls
@@ -361,6 +392,23 @@ def test_the_image_of_a_function_states_the_release_of_its_engine(installs: str,
     }
 
 
+def test_the_image_that_an_image_is_built_on_states_the_release_of_its_engine() -> None:
+    role = read_role("""
+        from modal import App, Image
+        image = Image.from_registry("openmmlab/lmdeploy:v0.7.3-cu12").pip_install("timm==1.0.15")
+        app = App("x")
+        @app.function(image=image, gpu="H100")
+        def serve():
+            import subprocess
+            subprocess.Popen(["lmdeploy", "serve", "api_server", "Qwen/Qwen3-14B", "--tp", "1"])
+    """)
+    assert values(role, "engine", "engine_version", "checkpoint") == {
+        "engine": "lmdeploy",
+        "engine_version": "0.7.3",
+        "checkpoint": "Qwen/Qwen3-14B",
+    }
+
+
 def test_llm_of_older_releases_has_no_fixed_number_of_batched_tokens() -> None:
     """vllm v0.6.3 vllm/config.py SchedulerConfig: the largest of the context and 2,048; v0.8.0 has 8,192."""
     for release, tokens in (("0.6.3", None), ("0.8.2", 8192)):
@@ -386,6 +434,103 @@ def test_requirements_next_to_a_program_state_the_release_of_its_engine(
     assert role.value("engine_version") == release
     if release is not None:
         assert role.fields["engine_version"].origins[0].document.path in files
+
+
+# ---- arguments of vLLM that a program parses
+
+PARSED = """
+    import os
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.engine.async_llm_engine import AsyncLLMEngine
+    from vllm.entrypoints.openai.cli_args import make_arg_parser
+    from vllm.utils import FlexibleArgumentParser
+    def parse(given):
+        words = []
+        for key, value in given.items():
+            words.extend([f"--{key}", str(value)])
+        return make_arg_parser(FlexibleArgumentParser()).parse_args(args=words)
+    settings = {"model": os.environ["MODEL_ID"], "tensor-parallel-size": os.environ["TENSOR_PARALLELISM"]}
+    engine = AsyncLLMEngine.from_engine_args(AsyncEngineArgs.from_cli_args(parse(settings)))
+"""
+SERVICE = """
+    apiVersion: ray.io/v1
+    kind: RayService
+    metadata: {name: chat}
+    spec:
+      serveConfigV2: |
+        applications:
+          - name: llm
+            import_path: app.server:engine
+            runtime_env:
+              env_vars: {MODEL_ID: Qwen/Qwen3-8B, TENSOR_PARALLELISM: "2"}
+      rayClusterConfig:
+        headGroupSpec:
+          template: {spec: {containers: [{name: head, image: "rayproject/ray:2.40.0"}]}}
+        workerGroupSpecs:
+          - groupName: gpus
+            replicas: 1
+            template:
+              spec:
+                containers:
+                  - {name: worker, image: "rayproject/ray:2.40.0", resources: {limits: {nvidia.com/gpu: 2}}}
+"""
+
+
+def test_words_that_a_program_gives_the_parser_of_vllm_are_those_of_its_server() -> None:
+    program = PARSED.replace('os.environ["MODEL_ID"]', '"Qwen/Qwen3-8B"').replace(
+        'os.environ["TENSOR_PARALLELISM"]', "4"
+    )
+    assert values(read_role(program), "engine", "checkpoint", "tensor_parallel") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "tensor_parallel": 4,
+    }
+
+
+def test_a_program_may_take_the_arguments_of_vllm_from_its_command() -> None:
+    program = """
+        from vllm import AsyncEngineArgs, AsyncLLMEngine
+        from vllm.utils import FlexibleArgumentParser
+        parser = AsyncEngineArgs.add_cli_args(FlexibleArgumentParser())
+        args = parser.parse_args()
+        AsyncLLMEngine.from_engine_args(AsyncEngineArgs.from_cli_args(args))
+    """
+    job = "#!/bin/bash\n#SBATCH --gres=gpu:h100:2\npython serve.py --model Qwen/Qwen3-8B --tensor-parallel-size 2\n"
+    role = read_role(job, "run.sbatch", **{"serve.py": program})
+    assert values(role, "engine", "checkpoint", "tensor_parallel") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "tensor_parallel": 2,
+    }
+
+
+def test_a_rayservice_imports_its_application_with_its_own_variables() -> None:
+    (workload,) = read(SERVICE, "service.yaml", **{"app/server.py": PARSED})
+    (role,) = [role for role in workload.roles if role.value("gpus_per_pod") == 2]
+    assert values(role, "engine", "checkpoint", "tensor_parallel") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "tensor_parallel": 2,
+    }
+    assert read(PARSED, "app/server.py", **{"service.yaml": SERVICE}) == []
+
+
+def test_a_class_of_ray_serve_gets_the_settings_that_it_is_bound_to() -> None:
+    role = read_role("""
+        from ray import serve
+        from vllm import AsyncEngineArgs, AsyncLLMEngine
+        @serve.deployment(ray_actor_options={"num_gpus": 2})
+        class Chat:
+            def __init__(self, args):
+                self.engine = AsyncLLMEngine.from_engine_args(args)
+        app = Chat.bind(AsyncEngineArgs(model="Qwen/Qwen3-8B", tensor_parallel_size=2))
+    """)
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "gpus_per_pod") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "tensor_parallel": 2,
+        "gpus_per_pod": 2,
+    }
 
 
 # ---- what is no GPU workload
@@ -474,3 +619,33 @@ def test_requirements_next_to_a_program_state_the_release_of_its_engine(
 )
 def test_a_program_that_needs_no_gpu_is_no_workload(program: str) -> None:
     assert read(program) == []
+
+
+TRITON = """
+    import torch
+    import triton_python_backend_utils as pb_utils
+    from transformers import AutoModelForCausalLM
+    class TritonPythonModel:
+        def initialize(self, args):
+            self.model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", torch_dtype=torch.float16, device_map="auto")
+        def execute(self, requests):
+            return [self.model.generate(one, max_new_tokens=64) for one in requests]
+"""
+CONFIG = 'name: "chat"\nbackend: "python"\nmax_batch_size: 8\ninstance_group [{ kind: KIND_GPU count: 1 gpus: [0] }]\n'
+
+
+def test_a_model_of_triton_runs_what_its_own_program_loads() -> None:
+    role = read_role(CONFIG, "models/chat/config.pbtxt", **{"models/chat/1/model.py": TRITON})
+    assert values(role, "engine", "checkpoint", "weight_dtype", "gpus_per_pod") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "weight_dtype": "float16",
+        "gpus_per_pod": 1,
+    }
+    assert read(TRITON, "models/chat/1/model.py", **{"models/chat/config.pbtxt": CONFIG}) == []
+
+
+def test_a_model_of_triton_without_its_program_stays_unknown() -> None:
+    role = read_role(CONFIG, "models/chat/config.pbtxt")
+    assert isinstance(role.value("engine"), Unknown)
+    assert isinstance(role.value("checkpoint"), Unknown)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
+
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Unknown
@@ -114,4 +116,135 @@ def test_a_number_is_no_machine_type_of_sagemaker() -> None:
     assert values(role, "gpus_per_pod", "pods_per_replica") == {
         "gpus_per_pod": Unknown("1000 is no machine type"),
         "pods_per_replica": 2,
+    }
+
+
+LMI = """
+    import sagemaker
+    from sagemaker.model import Model
+    from sagemaker.djl_inference import DJLModel
+    model = MODEL
+    model.deploy(initial_instance_count=1, instance_type="ml.g5.12xlarge")
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "tensor_parallel", "copies"),
+    [
+        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"OPTION_TENSOR_PARALLEL_DEGREE": "2", "OPTION_MAX_MODEL_LEN": "8192"})', 2, 2),
+        ('DJLModel(model_id="Qwen/Qwen3-14B", env={"TENSOR_PARALLEL_DEGREE": "max", "OPTION_MAX_MODEL_LEN": "8192"})', 4, 1),
+        ('Model(image_uri=sagemaker.image_uris.retrieve(framework="djl-lmi", region="x", version="0.29.0"),'
+         ' env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "OPTION_ROLLING_BATCH": "vllm", "OPTION_MAX_MODEL_LEN": "8192",'
+         ' "OPTION_TENSOR_PARALLEL_DEGREE": "1"})', 1, 4),
+    ],
+)  # fmt: skip
+def test_a_container_for_large_models_takes_the_arguments_of_vllm_as_variables(
+    model: str, tensor_parallel: int, copies: int
+) -> None:
+    (role,) = read_roles({"deploy.py": LMI.replace("MODEL", model)}, "deploy.py")
+    assert values(role, "gpus_per_replica", "replicas") == {"gpus_per_replica": tensor_parallel, "replicas": copies}
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "gpus_per_pod") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-14B",
+        "tensor_parallel": tensor_parallel,
+        "max_model_len": 8192,
+        "gpus_per_pod": 4,
+    }
+
+
+def test_a_container_for_large_models_with_another_engine_stays_unknown() -> None:
+    model = 'DJLModel(model_id="Qwen/Qwen3-14B", env={"OPTION_ROLLING_BATCH": "trtllm"})'
+    (role,) = read_roles({"deploy.py": LMI.replace("MODEL", model)}, "deploy.py")
+    assert values(role, "engine", "accelerator", "gpus_per_pod") == {
+        "engine": None,
+        "accelerator": "a10g",
+        "gpus_per_pod": 4,
+    }
+
+
+def test_a_model_of_the_hub_runs_as_a_pipeline() -> None:
+    deploy = """
+        from sagemaker.huggingface.model import HuggingFaceModel
+        hub = {"HF_MODEL_ID": "BAAI/bge-m3", "HF_TASK": "feature-extraction"}
+        HuggingFaceModel(env=hub, transformers_version="4.26", py_version="py39").deploy(
+            initial_instance_count=2, instance_type="ml.g4dn.xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "task", "checkpoint", "accelerator", "replicas") == {
+        "task": "inference",
+        "checkpoint": "BAAI/bge-m3",
+        "accelerator": "t4",
+        "replicas": 2,
+    }
+
+
+def test_the_release_of_the_container_is_that_of_its_address() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel, get_huggingface_llm_image_uri
+        model = HuggingFaceModel(image_uri=get_huggingface_llm_image_uri("huggingface", version="2.0.2"),
+                                 env={"HF_MODEL_ID": "Qwen/Qwen3-14B", "SM_NUM_GPUS": "4"})
+        model.deploy(initial_instance_count=1, instance_type="ml.g5.12xlarge")
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "engine_version") == {"engine": "tgi", "engine_version": "2.0.2"}
+
+
+def test_a_machine_without_gpus_is_no_workload() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel
+        HuggingFaceModel(env={"HF_MODEL_ID": "BAAI/bge-m3"}).deploy(instance_type="ml.m5.xlarge")
+    """
+    assert read_roles({"deploy.py": deploy}, "deploy.py") == []
+
+
+def test_a_model_of_sagemaker_runs_its_own_script() -> None:
+    deploy = """
+        from sagemaker.huggingface import HuggingFaceModel
+        HuggingFaceModel(entry_point="inference.py", source_dir="code").deploy(instance_type="ml.g5.xlarge")
+    """
+    script = """
+        import torch
+        from transformers import AutoModelForCausalLM
+        def model_fn(folder):
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-4B", torch_dtype=torch.float16).to("cuda")
+    """
+    (role,) = read_roles({"deploy.py": deploy, "code/inference.py": script}, "deploy.py")
+    assert values(role, "engine", "checkpoint", "weight_dtype", "accelerator") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-4B",
+        "weight_dtype": "float16",
+        "accelerator": "a10g",
+    }
+
+
+def test_the_variables_of_a_container_of_vllm_are_its_arguments() -> None:
+    deploy = """
+        import sagemaker
+        settings = {"SM_VLLM_MODEL": "Qwen/Qwen3-235B-A22B", "SM_VLLM_TENSOR_PARALLEL_SIZE": "8",
+                    "SM_VLLM_MAX_MODEL_LEN": "32768", "SM_VLLM_ENFORCE_EAGER": ""}
+        sagemaker.Model(image_uri=f"{account()}.dkr.ecr.us-east-1.amazonaws.com/own:1", env=settings).deploy(
+            instance_type="ml.p4de.24xlarge", initial_instance_count=1)
+    """
+    (role,) = read_roles({"deploy.py": deploy}, "deploy.py")
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "enforce_eager", "accelerator") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-235B-A22B",
+        "tensor_parallel": 8,
+        "max_model_len": 32768,
+        "enforce_eager": True,
+        "accelerator": "a100-sxm4-80gb",
+    }
+
+
+def test_a_model_of_jumpstart_has_machines_and_an_unknown_program() -> None:
+    program = """
+        from sagemaker.jumpstart.estimator import JumpStartEstimator
+        estimator = JumpStartEstimator(model_id="meta-textgeneration-llama-3-8b", instance_type="ml.g5.12xlarge")
+        estimator.fit({"training": "s3://data"})
+    """
+    (role,) = read_roles({"train.py": program}, "train.py")
+    assert values(role, "engine", "accelerator", "gpus_per_pod") == {
+        "engine": None,
+        "accelerator": "a10g",
+        "gpus_per_pod": 4,
     }

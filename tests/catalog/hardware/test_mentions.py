@@ -129,3 +129,62 @@ def test_a_part_of_a_word_and_a_short_word_in_small_letters_are_no_product(text:
 def test_a_product_that_does_not_have_the_memory_that_is_named_is_none() -> None:
     (found,) = hardware.find_in_sentence("8x H100 96GB")
     assert found.products == ()
+
+
+A100 = ("a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb")
+V100 = ("v100-pcie-16gb", "v100-pcie-32gb", "v100-sxm2-16gb", "v100-sxm2-32gb", "v100s-pcie-32gb")
+
+
+@pytest.mark.parametrize(
+    ("name", "products"),
+    [
+        ("3090", ("rtx-3090",)),
+        ("P100", ("p100-pcie-16gb", "p100-sxm2-16gb")),
+        ("gpu-a100", A100),
+        ("a100_80", ("a100-pcie-80gb", "a100-sxm4-80gb")),
+        ("kisski-h100", ("h100-sxm-80gb",)),
+        ("lrz-hgx-h100-94x4", ("h100-nvl-94gb",)),
+        ("lrz-v100x2", V100),
+        ("amd_a100nv_8", A100),
+        ("rtx8000", ("quadro-rtx-8000",)),
+        ("rtxa4000", ("rtx-a4000",)),
+        ("2080ti", ("rtx-2080-ti",)),
+        ("gpu4090", ("rtx-4090",)),
+        ("dgx-h100-01", ("h100-sxm-80gb",)),
+        ("a100-node1", A100),
+    ],
+)
+def test_a_site_names_partitions_and_hosts_after_an_accelerator(name: str, products: tuple[str, ...]) -> None:
+    assert hardware.find_in_site_name(name) == products
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpu", "gpu02", "acc", "booster", "p4", "a2", "normal", "mig_amd_a100_4", "gpu_a100_mig", "h100-dev-slices",
+     "a100-1g.10gb", "h100-vs-l40s",
+     "2024-gpu", "cpu2023", "node4090", "x86", "c7000", "a100-h100"],
+)  # fmt: skip
+def test_another_name_of_a_site_means_no_accelerator(name: str) -> None:
+    assert hardware.find_in_site_name(name) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "products", "count"),
+    [
+        ("各占 2 张 H100", ("h100-sxm-80gb",), 2),
+        ("使用两张RTX 3090", ("rtx-3090",), 2),
+        ("单张H100显卡", ("h100-sxm-80gb",), 1),
+        ("8卡A100", A100, 8),
+        ("4 枚の A100", A100, 4),
+        ("H100 4장", ("h100-sxm-80gb",), 4),
+        ("2 карты A100 80GB", ("a100-sxm4-80gb",), 2),
+        ("4 GPUs A100", A100, 4),
+        ("2 tarjetas A100 40GB", ("a100-sxm4-40gb",), 2),
+        ("A100 * 8", A100, 8),
+        ("1x Tesla P100-PCIE-16GB", ("p100-pcie-16gb",), 1),
+        ("8 A100", A100, None),
+        ("RTX 4090 Laptop GPU", (), None),
+    ],
+)
+def test_a_sentence_of_any_language_counts_cards(text: str, products: tuple[str, ...], count: int | None) -> None:
+    assert [(found.products, found.gpus) for found in hardware.find_in_sentence(text)] == [(products, count)]

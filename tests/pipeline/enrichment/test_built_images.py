@@ -140,6 +140,10 @@ def test_a_base_image_of_an_engine_is_that_engine_in_its_release() -> None:
         pytest.param("RUN pip install --no-cache-dir \\\n    'vllm[audio]==0.8.5' ray", "0.8.5", id="continued"),
         pytest.param("ARG V=0.8.5\nRUN uv pip install vllm==${V}", None, id="an argument that the build may set"),
         pytest.param("RUN pip install vllm", None, id="not pinned"),
+        pytest.param(
+            'RUN if [ "$V" = a ]; then pip install vllm==0.8.5; else pip install vllm; fi', None, id="one of two"
+        ),
+        pytest.param("RUN pip install vllm==0.8.5 vllm-flash-attn==2.6 /wheels/vllm", "0.8.5", id="other names"),
         pytest.param("COPY requirements.txt .\nRUN pip install -r requirements.txt", "0.9.2", id="requirements"),
     ],
 )
@@ -332,7 +336,10 @@ STARTED = {
 
 @pytest.mark.parametrize(("path", "text"), STARTED.values(), ids=STARTED)
 def test_every_format_passes_its_variables_and_words_to_the_image(path: str, text: str) -> None:
-    dockerfile = 'FROM nvidia/cuda:12.4.1\nWORKDIR /app\nCOPY start.sh .\nENTRYPOINT ["./start.sh"]\nCMD ["--max-model-len", "4096"]\n'
+    dockerfile = (
+        "FROM nvidia/cuda:12.4.1\nWORKDIR /app\nCOPY start.sh .\n"
+        'ENTRYPOINT ["./start.sh"]\nCMD ["--max-model-len", "4096"]\n'
+    )
     (role,) = read({path: text, "llm/Dockerfile": dockerfile, "llm/start.sh": START}, path)
     assert values(role, "engine", "checkpoint", "tensor_parallel", "max_model_len", "gpus_per_pod") == [
         "vllm",
@@ -379,3 +386,72 @@ def test_the_only_dockerfile_is_not_that_of_an_image_if_a_file_says_that_it_buil
     compose = f"services: {{a: {{build: x}}, b: {{image: other/plex, {gpu}}}}}"
     found = read({"compose.yaml": compose, "x/Dockerfile": files["x/Dockerfile"]}, "compose.yaml")
     assert [role.text("checkpoint") for role in found] == ["a/b", ""]
+
+
+def test_a_program_behind_an_image_named_like_an_engine_is_no_model() -> None:
+    run = "#!/bin/bash\ndocker run --gpus all -e MODEL=c/d balanced-vllm:latest python /app/launch.py --model a/b\n"
+    program = "import os\nfrom vllm import LLM\nLLM(model=os.environ['MODEL'])\n"
+    (role,) = read({"run.sh": run, "scripts/launch.py": program}, "run.sh")
+    assert values(role, "engine", "checkpoint") == ["vllm", "c/d"]
+
+
+# ---- the script alone
+
+
+SERVE = "#!/bin/bash\nexec vllm serve a/b\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "roles"),
+    [
+        pytest.param({}, 1, id="nothing else"),
+        pytest.param(
+            {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n'}, 1, id="an image that nothing runs"
+        ),
+        pytest.param(
+            {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n', "k8s/pod.yaml": pod()},
+            0,
+            id="a pod runs it",
+        ),
+        pytest.param(
+            {
+                "llm/Dockerfile": "FROM x\nCOPY start.sh /\nCMD bash /start.sh\n",
+                "compose.yaml": "services: {a: {build: llm}}",
+            },
+            0,
+            id="compose builds it",
+        ),
+        pytest.param(
+            {"llm/Dockerfile": "FROM x\nCOPY start.sh /\nCMD sleep 1\n", "k8s/pod.yaml": pod()}, 1, id="another command"
+        ),
+    ],
+)
+def test_a_script_that_a_container_starts_is_no_workload_of_its_own(files: dict[str, str], roles: int) -> None:
+    assert len(read({"llm/start.sh": SERVE, **files}, "llm/start.sh")) == roles
+
+
+def test_a_launcher_of_the_image_starts_a_program_of_the_image() -> None:
+    start = '#!/bin/bash\nexec torchrun --nproc_per_node=${NPROC} train.py "$@"\n'
+    program = """
+        import argparse
+        from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--batch", type=int, default=1)
+        args = parser.parse_args()
+        model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-0.6B")
+        Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=args.batch)).train()
+    """
+    (role,) = read(
+        {
+            "k8s/pod.yaml": pod(args='["--batch=4"]', env='[{name: NPROC, value: "2"}]'),
+            "llm/Dockerfile": 'FROM x\nWORKDIR /app\nCOPY . .\nENTRYPOINT ["/app/start.sh"]\n',
+            "llm/start.sh": start,
+            "llm/train.py": program,
+        }
+    )
+    assert values(role, "engine", "checkpoint", "micro_batch_size", "processes_per_pod") == [
+        "transformers",
+        "Qwen/Qwen3-0.6B",
+        4,
+        2,
+    ]

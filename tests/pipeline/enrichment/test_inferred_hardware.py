@@ -119,6 +119,70 @@ def test_the_assumption_quotes_the_comment_and_its_line() -> None:
     assert 'l40s, the accelerator that the comment "1x L40S" in line 2 names' in role.assumptions
 
 
+@pytest.mark.parametrize(
+    "comment",
+    ["# 各占 1 张 L40S", "# L40S 1장", "# 1 枚の L40S", "# 1 карта L40S", "# 硬件: L40S"],
+)
+def test_a_comment_in_any_language_names_the_hardware(comment: str) -> None:
+    assert shown(f"{comment}\n{POD}") == "1 × L40S 48GB"
+
+
+@pytest.mark.parametrize(
+    "comment", ["# L40S 以上", "# 1 张 L40S 或者更大", "# 至少 1 张 L40S", "# не менее 1x L40S", "# 不支持 L40S"]
+)
+def test_a_comment_in_any_language_that_limits_or_offers_is_not(comment: str) -> None:
+    assert shown(f"{comment}\n{POD}") == OPEN
+
+
+def test_a_comment_that_offers_two_products_leaves_both_open() -> None:
+    assert shown(f"# GPU: L40S or H100\n{POD}") == (
+        '1 × nvidia.com/gpu (the comment "GPU: L40S or H100" in line 1 names one of h100-sxm-80gb, l40s)'
+    )
+    assert shown(f"# GPU: L40S or H100, faster than A100\n{POD}") == OPEN
+    assert shown(f"# GPU: L40S or larger\n{POD}") == OPEN
+
+
+@pytest.mark.parametrize(
+    ("line", "accelerator"),
+    [
+        ("#SBATCH --gres=gpu:1   # 1x L40S", "1 × L40S 48GB"),
+        ("#SBATCH --gres=gpu:1   # L40S", "1 × L40S 48GB"),
+        (
+            "#SBATCH --gres=gpu:1   # not L40S",
+            "1 × ? (the accelerator depends on the cluster: partition PARTITION does not name it)",
+        ),
+        (
+            "#SBATCH --gres=gpu:1\n#SBATCH --time=1:00 # enough on L40S",
+            "1 × ? (the accelerator depends on the cluster: partition PARTITION does not name it)",
+        ),
+    ],
+)
+def test_a_comment_beside_a_request_for_gpus_names_them(line: str, accelerator: str) -> None:
+    assert shown(JOB.replace("#SBATCH --gres=gpu:1", line), path="chat.sbatch") == accelerator
+
+
+def test_a_file_that_a_script_sources_may_name_the_hardware(tmp_path: Path) -> None:
+    (tmp_path / "serving.env").write_text("# 2x H100 80GB\nMODEL=Qwen/Qwen3-32B\n")
+    (tmp_path / "run.sh").write_text("#!/bin/bash\nsource serving.env\nvllm serve $MODEL --tensor-parallel-size 2\n")
+    ((role,),) = (workload.roles for workload in gpulint.check(tmp_path).workloads)
+    assert role.accelerator == "2 × H100 SXM5 80GB"
+    assert any('the comment "2x H100 80GB" in line 1 of' in text for text in role.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("directive", "accelerator"),
+    [
+        ("--qos=h100", "1 × H100 SXM5 80GB"),
+        ("--gres=gpu:3090:1", "1 × GeForce RTX 3090 24GB"),
+        ("--constraint=rtxa4000", "1 × RTX A4000 16GB"),
+    ],
+)
+def test_what_a_job_requests_may_be_named_after_a_product(directive: str, accelerator: str) -> None:
+    text = JOB.replace("--partition=PARTITION", directive)
+    text = text.replace("#SBATCH --gres=gpu:1\n", "") if "gres" in directive else text
+    assert shown(text, path="chat.sbatch") == accelerator
+
+
 # ---- names
 
 

@@ -1,0 +1,45 @@
+"""Entry scripts: whether an image starts a script of the repository, and another file runs that image."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from gpulint.adapters.images import declared, join, layers
+from gpulint.adapters.images.layers import Layer
+from gpulint.source.repository import Repository
+from gpulint.workload import Build
+
+
+def runs_elsewhere(path: str, repository: Repository) -> bool:
+    """Return whether a script is what an image starts that a compose file builds, or that another file names."""
+    name = posixpath.basename(path).encode()
+    for dockerfile in join.list_dockerfiles(path, repository):
+        content = repository.read(dockerfile)
+        layer = layers.read(Build(dockerfile), repository) if content is not None and name in content else None
+        if layer is not None and _starts(layer, path, repository) and _is_run(dockerfile, path, repository):
+            return True
+    return False
+
+
+def _starts(layer: Layer, path: str, repository: Repository) -> bool:
+    """Return whether the entry point or the command of an image is a script."""
+    for start in (layer.image.entrypoint, layer.image.command):
+        words = [*(start.words[:2] or start.script.split()[:3])] if start is not None else []
+        if any(layers.find_file((layer,), word, layer.image.folder, repository) == path for word in words):
+            return True
+    return False
+
+
+def _is_run(dockerfile: str, path: str, repository: Repository) -> bool:
+    """Return whether a compose file builds a Dockerfile, or a file names an image that it builds."""
+    names = set(join.list_names(dockerfile)) - {"", "docker", "."}
+    for one in join.list_declared(path, repository):
+        if declared.resolve(one, (dockerfile,)) is not None:
+            if not one.image:
+                return True
+            names.add(join.read_name(one.image))
+    if not any(names):
+        return False
+    words = "|".join(re.escape(name) for name in sorted(filter(None, names)))
+    return repository.search(rf"(?m)^[ \t-]*image[ \t]*[:=][ \t]*\S*?\b(?:{words})\b", path) is not None

@@ -1,0 +1,51 @@
+"""Starters: whether another file of the repository decides how a program is started.
+
+A manifest that names a program decides it. A script does so only if its own workload runs the program: one that stops
+the program, copies it or starts it on another machine leaves its settings to nobody else.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from gpulint import adapters
+from gpulint.adapters.platforms import cerebrium
+from gpulint.adapters.programs import python_program
+from gpulint.adapters.python import locate
+from gpulint.source import documents
+from gpulint.source.repository import Repository
+
+SCRIPTS_MAX = 8
+"""The most scripts that are read for one program."""
+TRITON = "config.pbtxt"
+"""The configuration of a model of Triton, in the folder above its versions."""
+CEREBRIUM = "cerebrium.toml"
+
+
+def is_started(path: str, repository: Repository) -> bool:
+    """Return whether a file starts a program; the main module of a package goes by the package's name."""
+    folder, _, name = path.rpartition("/")
+    if name == "model.py" and repository.exists(posixpath.join(posixpath.dirname(folder), TRITON)):
+        return True
+    if name == cerebrium.PROGRAM and repository.exists(posixpath.join(folder, CEREBRIUM)):
+        return True
+    naming = list(repository.list_naming(path))
+    if name == "__main__.py" and folder:
+        naming += repository.list_naming(f"{folder}.py")
+    scripts = [spec for spec in naming if documents.find_format(spec) == "shell"]
+    if len(scripts) < len(naming):
+        return True
+    near = sorted(scripts, key=lambda spec: (posixpath.dirname(spec) != folder, spec))
+    return any(_runs(spec, path, repository) for spec in near[:SCRIPTS_MAX])
+
+
+def _runs(spec: str, path: str, repository: Repository) -> bool:
+    """Return whether a workload of a script runs a program."""
+    for document in documents.load(spec, repository.read(spec) or b"").documents:
+        adapter = adapters.find_adapter(document)
+        for workload in adapters.workloads(adapter, document, repository) if adapter is not None else ():
+            for role in workload.roles:
+                started = python_program.find(role.command.words) if role.command is not None else None
+                if started is not None and locate.find(started, spec, repository) == path:
+                    return True
+    return False
