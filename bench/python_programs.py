@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -46,8 +47,8 @@ OWN = {
     "inference": ("diffusers", "sentence-transformers", "transformers", "whisper"),
 }
 """Programs without an engine, by the kind of workload."""
-LAUNCHERS = ("accelerate", "composer", "deepspeed", "torchrun")
-"""What starts the processes of a loop of the program's own, and may be named in its place."""
+LAUNCHERS = ("accelerate", "composer", "deepspeed", "pytorch", "torchrun")
+"""What computes a loop of the program's own or starts its processes, and may be named in its place."""
 OUTCOMES = {"fits": verdicts.FIT, "not": verdicts.FAIL}
 Row = Mapping[str, Any]
 
@@ -91,6 +92,8 @@ def score_case(row: Row) -> Iterator[Score]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / row["case"]
         shutil.copytree(PROGRAMS / row["case"], root, ignore=shutil.ignore_patterns("__pycache__"))
+        for words in (["init", "-q"], ["add", "-A"]):
+            subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
         report = gpulint.check(root)
         found = _find_workload(row, report)
         facts = _evaluate(root, row["file"], found.name) if found else None
@@ -162,7 +165,7 @@ def _is_checkpoint(row: Row, role: RoleSummary | None, facts: EvaluatedRole | No
     if "parameters" in row:
         parameters = _fact(facts, "parameters")
         return parameters is not None and abs(parameters / row["parameters"] - 1) < 0.03
-    return role.architecture.partition(" ")[0] == row["checkpoint"]
+    return role.architecture.partition(" ")[0] == row["checkpoint"].removesuffix("-GGUF")
 
 
 def _find_method(facts: EvaluatedRole | None) -> str:

@@ -12,7 +12,7 @@ from gpulint.adapters import kubernetes
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.objects import embedded, objective_annotations, pod_templates
 from gpulint.adapters.pods.download_volume import HUB_ID
-from gpulint.adapters.programs import container_command, program_name
+from gpulint.adapters.programs import container_command, program_name, python_program
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.source.documents import Document, Path
@@ -38,6 +38,7 @@ Any other is a custom program, whose engine only its source shows.
 PARTS = ("llm_config", "prefill_config", "decode_config")
 """Arguments that are one configuration (ray python/ray/llm/_internal/serve/serving_patterns: build_pd_openai_app)."""
 PLACED = "Ray Serve LLM asks for one GPU a rank (ray python/ray/llm/_internal/serve/engines/vllm/vllm_models.py)"
+PLACES_ITSELF = "the application places its workers itself"
 OF_COMMAND_LINES = "_argument"
 """The endings of facts about command-line syntax. Configurations have none."""
 
@@ -130,7 +131,7 @@ def _apply_application(role: Role, application: Application, alone: bool) -> Rol
     name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
     category = "another object" if name == BUILDER else "own program"
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
-    placed = Field(Unknown("the application places its workers itself", category), (place,))
+    placed = Field(Unknown(PLACES_ITSELF, category), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
     found = role.having(**{**fields, **(_find_model(application) if alone else {})})
     return replace(found, command=_start(application)) if alone and name != BUILDER else found
@@ -176,11 +177,12 @@ def _read_job(document: Document, pods: Workload) -> Workload:
     read = [(reading, invocation) for invocation in started if (reading := engines.read(invocation))]
     named = program_name.find_program(started)
     own = {"program": Field(named.text, (named.origin,))} if named and not read else {}
-    roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own) for role in pods.roles)
+    command = python_program.choose(started) if not read else None
+    roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own, command) for role in pods.roles)
     return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
 
 
-def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field]) -> Role:
+def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field], command: Command | None) -> Role:
     """Return a group of the cluster that runs a job.
 
     The leading group has the entrypoint's engine.
@@ -191,7 +193,7 @@ def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field]) ->
     if role.text("part_of"):
         return replace(role, fields=fields)
     if reading is None:
-        return replace(role, fields={**fields, **own})
+        return replace(role, fields={**fields, **own}, command=command)
     return replace(role, fields={**fields, **reading.fields, **_keep_multipliers(role)}, arguments=reading.arguments)
 
 

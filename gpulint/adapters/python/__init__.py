@@ -84,8 +84,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
-    hosted = any(call.name in HOSTED for call in evaluated.calls)
-    if not placements and (found is None or (not hosted and starters.is_started(document.path, repository))):
+    is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
+    is_placed |= any(call.name in HOSTED for call in evaluated.calls)
+    if (not placements and found is None) or (not is_placed and starters.is_started(document.path, repository)):
         return
     for placement in placements:
         yield _build_placed(document, placement, evaluated, repository)

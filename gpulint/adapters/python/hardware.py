@@ -101,7 +101,9 @@ def _read_decorators(name: str, value: Function | Class, reader: Reader) -> Iter
             anchor = next(iter(fields["gpus_per_pod"].origins), Origin(place.document, place.path, place.span))
             app = decorator.receiver.get("image") if isinstance(decorator.receiver, Object) else None
             image = decorator.get("image") or app
-            yield Placement(name, anchor, frozenset(list_nodes(value)), fields, image, root(decorator) == RAY)
+            hooks = (one for one in decorator.keywords.values() if isinstance(one, Function))
+            nodes = frozenset(node for one in (value, *hooks) for node in list_nodes(one))
+            yield Placement(name, anchor, nodes, fields, image, root(decorator) == RAY)
 
 
 def list_commands(document: Document, evaluated: Evaluated, placement: Placement) -> list[Object]:

@@ -15,6 +15,7 @@ PARTS = re.compile(r"quantization_config|transformer(?:_\d)?|unet|text_encoder(?
 """Arguments of a pipeline of Diffusers that give it another network, or one in another number format."""
 OFFLOADED = Unknown("the program keeps parts of the pipeline in host memory", "own program")
 TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "optimum", "unsloth", "peft"})
+GPU = re.compile(r"cuda(?::\d+)?|\d")
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
 OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
@@ -108,6 +109,7 @@ def _read_loaded(call: Object, calls: Sequence[Object], reader: Reader) -> Readi
         **models.read_quantization(call, reader),
     }
     fields |= {**_read_spread(call, reader), **_read_generation(calls, reader), **_read_attention(call, reader)}
+    fields |= _read_move(call, calls, reader)
     return _build(call, reader, fields, "transformers" if root(call) in TRANSFORMERS else "")
 
 
@@ -121,6 +123,7 @@ def _read_pipeline(call: Object, calls: Sequence[Object], reader: Reader) -> Rea
     fields = {"checkpoint": make_field(reader, model, call.place)}
     fields |= {**models.read_dtype(call, reader), **models.read_quantization(call, reader)}
     fields |= {**_read_spread(call, reader), **_read_generation([call, *calls], reader)}
+    fields |= _read_move(call, (), reader)
     return _build(call, reader, fields, "transformers")
 
 
@@ -130,6 +133,17 @@ def _read_spread(call: Object, reader: Reader) -> dict[str, Field]:
     if stated is None or read_text(stated) not in SPREADS:
         return {}
     return {"spills": make_field(reader, stated, call.place, True)}
+
+
+def _read_move(call: Object, calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return whether a program moves all weights of a model to one GPU."""
+    moved = [one for one in calls if last_name(one) in ("to", "cuda") and models.trace(one.receiver) is call]
+    asked = [value for one in moved for value in (*one.arguments, one.get("device"))]
+    for value in (call.get("device"), call.get("device_map"), *asked):
+        if value is not None and (isinstance(value, Constant) and GPU.fullmatch(str(value.value))):
+            return {"whole_on_gpu": make_field(reader, value, call.place, True)}
+    place = next((one.place for one in moved if last_name(one) == "cuda" and not one.arguments), None)
+    return {"whole_on_gpu": Field(True, reader.origins(None, place))} if place is not None else {}
 
 
 def _read_attention(call: Object, reader: Reader) -> dict[str, Field]:

@@ -39,6 +39,10 @@ ENGINE = "pytorch"
 NO_ADAPTERS: Mapping[str, Field] = {
     name: Field(None, source="the program configures no adapters") for name in ("lora_rank", "lora_targets")
 }
+UNDIVIDED: Mapping[str, Field] = {
+    name: Field(1, source="the program gives DeepSpeed a whole model of Transformers")
+    for name in ("tensor_parallel", "pipeline_parallel")
+}
 AS_LOADED = Field("as-loaded", source="the program states no number format where it loads the model")
 HALVES = frozenset({"bfloat16", "float16"})
 CASTS = {"half": "float16", "float16": "float16", "bfloat16": "bfloat16"}
@@ -111,6 +115,8 @@ def _read_deepspeed(call: Object, reader: Reader) -> dict[str, Field]:
     """Return what `deepspeed.initialize` is given: a file, a dict, or arguments that name a file."""
     config = call.get("config") or call.get("config_params")
     engine = {"engine": Field("deepspeed", reader.origins(None, call.place))}
+    if models.trace(call.get("model")) is not None:
+        engine |= UNDIVIDED
     if isinstance(config, Constant) and isinstance(config.value, str):
         return {
             **engine,
@@ -194,6 +200,13 @@ def _read_lightning(call: Object, reader: Reader) -> dict[str, Field]:
     steps = call.get("accumulate_grad_batches")
     if isinstance(steps, Constant) and isinstance(steps.value, int):
         fields["gradient_accumulation_steps"] = make_field(reader, steps, call.place)
+    devices = call.get("devices")
+    if (
+        devices is not None
+        and (read_number(devices) or 0) > 0
+        and read_text(call.get("accelerator")) not in ("cpu", "tpu")
+    ):
+        fields["program_devices"] = make_field(reader, devices, call.place)
     return {**fields, **_read_strategy(call.get("strategy"), call, reader)}
 
 

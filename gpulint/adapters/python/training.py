@@ -48,7 +48,17 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument, command: Co
         )
     if arguments is None and trainer is None:
         return loops.read(calls, reader, program)
-    return _read_trainer(calls, arguments, trainer, reader, program, image)
+    found = _read_trainer(calls, arguments, trainer, reader, program, image)
+    return found._replace(fields={**_read_workers(calls, reader), **found.fields}) if found is not None else None
+
+
+def _read_workers(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return how the workers of Ray Train share a run of Transformers: each keeps all of it unless the Trainer shards it."""
+    call = next((call for call in calls if root(call) == "ray" and last_name(call) == "TorchTrainer"), None)
+    if call is None:
+        return {}
+    source = "Ray Train starts a process group of PyTorch (ray 2.9 python/ray/train/torch/config.py)"
+    return {"sharding": Field("ddp", reader.origins(None, call.place), source=source)}
 
 
 def _is_trainer(call: Object) -> bool:

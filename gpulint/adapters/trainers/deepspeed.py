@@ -34,6 +34,12 @@ OWN = frozenset(
         *("prescale_gradients", "tensorboard", "flops_profiler", "compression_training", "data_efficiency", "aio"),
     }
 )
+OPTIMIZERS: Mapping[str, str] = {
+    **dict.fromkeys(("adam", "adamw", "onebitadam", "zerooneadam"), "adamw"),
+    "lion": "lion",
+    "sgd": "sgd",
+}
+"""deepspeed.ai/docs/config-json optimizer.type; deepspeed/runtime/config.py DEEPSPEED_OPTIMIZERS. Adam keeps two moments."""
 FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 
 
@@ -72,6 +78,10 @@ def read_mapping(document: Document, root: Path) -> Mapping[str, Field]:
         fields["training_dtype"] = Field(formats[0], (Origin(document, (*root, name, "enabled")),))
     bfloat = "bf16" if document.node((*root, "bf16")) is not None else "bfloat16"
     fields |= key_tables.find_half_formats(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
+    kind_path = (*root, "optimizer", "type")
+    optimizer = OPTIMIZERS.get(str(document.get(kind_path)).lower())
+    if optimizer is not None:
+        fields["optimizer"] = Field(optimizer, (Origin(document, kind_path),))
     stage = fields.get("zero_stage")
     if stage is not None:
         fields["sharding"] = Field("deepspeed", stage.origins)

@@ -5,6 +5,7 @@ Hardware and GPU counts stay with whatever starts the program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -84,9 +85,22 @@ def settle(role: Role, found: Mapping[str, Field], open_ended: str = "") -> Role
         and gpus.value > 1
     ):
         fields.setdefault("pipeline_parallel", Field(gpus.value, gpus.origins, source="device_map spreads the layers"))
+    fields |= _count_ranks(fields)
     if "pods_per_replica" in fields and gpus is not None:
         fields.setdefault("gpus_per_replica", replica.product(gpus, fields["pods_per_replica"]))
     return replace(role, fields=fields, open_ended=open_ended)
+
+
+def _count_ranks(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the GPUs of a server that a program places itself: one for each rank."""
+    placed, engine = fields.get("gpus_per_replica", Field(None)).value, fields.get("engine")
+    if not isinstance(placed, Unknown) or placed.category != "own program" or engine is None:
+        return {}
+    sizes = [fields.get(name, Field(1)).value for name in ("tensor_parallel", "pipeline_parallel")]
+    if engines.find_purpose(str(engine.value)) != "inference" or not all(isinstance(size, int) for size in sizes):
+        return {}
+    ranks = math.prod(size for size in sizes if isinstance(size, int))
+    return {"gpus_per_replica": Field(ranks, engine.origins, source="one GPU for each rank of the engine")}
 
 
 def _is_left(name: str, field: Field, role: Role) -> bool:
@@ -101,8 +115,11 @@ def _is_stated(field: Field) -> bool:
 
 
 def _find_kind(workload: Workload, roles: tuple[Role, ...]) -> str:
-    if workload.kind not in ("unknown", ""):
-        return workload.kind
+    """Return what a workload does: a Job whose program runs a server's engine on a list of prompts trains nothing."""
     if any(engines.is_training(role) for role in roles):
-        return "training"
-    return "inference" if any(role.text("engine") or role.text("task") for role in roles) else workload.kind
+        return "training" if workload.kind in ("unknown", "") else workload.kind
+    changed = [role for role in roles if role not in workload.roles]
+    serves = any((role.text("task") or engines.find_purpose(role.text("engine"))) == "inference" for role in changed)
+    if serves or (workload.kind in ("unknown", "") and any(role.text("engine") for role in roles)):
+        return "inference"
+    return workload.kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpulint.source.python import calls, command_line, hydra
 from gpulint.source.python.command_line import Declared
@@ -40,7 +40,46 @@ def run_command(program: Evaluator, function: Function) -> Value:
     declared = [_declare_option(one) for one in find_parameters(function)] or list(
         _declare_parameters(program, function)
     )
-    return program.run_function(function, [], command_line.read(program, declared, program.words))
+    result = program.run_function(function, [], command_line.read(program, declared, program.words))
+    grouped = [one for one in list_functions(program) if any(_is_below(two, function) for two in one.decorators)]
+    run_named(program, grouped)
+    return result
+
+
+def list_functions(program: Evaluator) -> list[Function]:
+    """Return the functions of a program's modules."""
+    values = [value for scope in program.modules.values() for value in scope.names.values()]
+    return [value for value in values if isinstance(value, Function)]
+
+
+def run_named(program: Evaluator, found: Sequence[Function]) -> None:
+    """Run the command of a group that a word names, with the words after it; each of them if no word names one."""
+    words = program.words
+    for at, word in enumerate(words or ()):
+        named = [one for one in found if word.text in _list_names(one)]
+        if named:
+            program.words = (words or ())[at + 1 :]
+            run_command(program, named[0])
+            program.words = words
+            return
+    for one in found:
+        run_command(program, one)
+
+
+def _is_below(decorator: Value, group: Function) -> bool:
+    """Return whether a decorator makes a function a command of a group."""
+    owner = decorator.receiver if isinstance(decorator, Object) and decorator.name.endswith(".command") else None
+    return isinstance(owner, Function) and owner.node is group.node
+
+
+def _list_names(function: Function) -> tuple[str, ...]:
+    """Return the words that name a command: the one that its decorator states, else its function's."""
+    for one in function.decorators:
+        if isinstance(one, Object) and one.name.endswith(".command"):
+            stated = one.arguments[0] if one.arguments else one.keywords.get("name")
+            if isinstance(stated, Constant) and isinstance(stated.value, str):
+                return (stated.value,)
+    return (function.name, function.name.replace("_", "-"))
 
 
 def _declare_option(option: Object) -> Declared:

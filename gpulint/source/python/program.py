@@ -57,6 +57,9 @@ GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
 TOO_MANY = "a Python program has more than {} modules of the repository"
 TOO_MANY_CALLS = "a Python program calls other packages more than {} times"
+FITS = "Trainer.fit"
+HOOKS = ("prepare_data", "setup", "configure_model", "configure_optimizers", "train_dataloader", "training_step")
+"""Methods of its module and its data that a Trainer of Lightning calls: lightning/pytorch/core/hooks.py."""
 TOO_LARGE = "a Python program takes more than {} steps to evaluate"
 Find = Callable[[str], Document | None]
 
@@ -290,9 +293,11 @@ class Program:
         if isinstance(method, Function):
             return self.run_function(calls.bind_method(method, function), arguments, keywords)
         if function.name == "typer.Typer" and not arguments:
-            for value in [one for scope in self.modules.values() for one in list(scope.names.values())]:
-                if isinstance(value, Function) and commands.is_command(value):
-                    commands.run_command(self, value)
+            found = [one for one in commands.list_functions(self) if commands.is_command(one)]
+            if len(found) == 1:
+                commands.run_command(self, found[0])
+            else:
+                commands.run_named(self, found)
             return operations.NOT_COMPUTED
         return self.record(Object(f"{function.name}()", place, arguments, keywords, receiver=function))
 
@@ -342,7 +347,16 @@ class Program:
         for value in (*given, *inside):
             if isinstance(value, Function) and id(value.node) not in self._done:
                 self.run_function(value, [found.keywords[name] for name in GIVEN if name in found.keywords], {})
+            if isinstance(value, Object) and value.cls is not None and found.name.endswith(FITS):
+                self._run_hooks(value)
         return found
+
+    def _run_hooks(self, owner: Object) -> None:
+        """Run the methods of an object that a Trainer calls."""
+        for name in HOOKS:
+            method = owner.cls.find(name) if owner.cls is not None else None
+            if isinstance(method, Function) and id(method.node) not in self._done:
+                self.run_function(calls.bind_method(method, owner), [], {})
 
     def run_function(self, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         """Return what a function of the program returns; one that calls itself is entered once."""

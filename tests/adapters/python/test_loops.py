@@ -126,3 +126,62 @@ def test_a_cast_decides_the_format_of_the_weights(tmp_path: Path, cast: str, is_
     model = f'model = AutoModelForCausalLM.from_pretrained("gpt2")\n{cast}\n'
     role = check(tmp_path, write(HEAD, model, STEP))
     assert ("number format" in {one.name for one in role.open}) is is_open
+
+
+@pytest.mark.parametrize(("stage", "verdict"), [(2, "does not fit"), (3, "depends on sequence length")])
+def test_deepspeed_shares_what_its_stage_says_of_a_whole_model(stage: int, verdict: str, tmp_path: Path) -> None:
+    """8.03 billion parameters on 4 ranks of 40 GB: ZeRO-2 holds 2 + (2 + 12) / 4 = 5.5 bytes each, 44 GB; ZeRO-3 4, 32 GB."""
+    config = (
+        f'{{"bf16": {{"enabled": True}}, "zero_optimization": {{"stage": {stage}}}, "optimizer": {{"type": "AdamW"}}}}'
+    )
+    program = write(
+        "import deepspeed\n",
+        HEAD,
+        'model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.1-8B", torch_dtype=torch.bfloat16)\n',
+        "model.gradient_checkpointing_enable()\n",
+        f"engine, *_ = deepspeed.initialize(model=model, config={config})\n",
+        "engine.backward(engine(torch.zeros(1, 128)).loss)\n",
+    )
+    role = check(tmp_path, program, "a100_sxm4_40gb", 4)
+    assert (fact(role, "optimizer"), role.engine) == ("adamw", "deepspeed")
+    assert role.verdict.startswith(verdict)
+
+
+@pytest.mark.parametrize(("devices", "rules"), [(4, ["devices-beyond-gpus"]), (2, [])])
+def test_lightning_takes_no_more_devices_than_the_job_has(devices: int, rules: list[str], tmp_path: Path) -> None:
+    program = write(
+        "import lightning as L\n",
+        HEAD,
+        "class Net(L.LightningModule):\n    def __init__(self):\n        super().__init__()\n",
+        "        self.model = AutoModelForCausalLM.from_pretrained('gpt2')\n",
+        f"L.Trainer(accelerator='gpu', devices={devices}, strategy='ddp').fit(Net())\n",
+    )
+    check(tmp_path, program, gpus=2)
+    found = gpulint.check(tmp_path).findings
+    assert [one.rule for one in found if one.rule == "devices-beyond-gpus"] == rules
+
+
+def test_the_batch_and_the_length_of_a_data_module_are_those_of_the_run(tmp_path: Path) -> None:
+    program = """
+    import lightning as L
+    class Net(L.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = AutoModelForCausalLM.from_pretrained("gpt2")
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=1e-3)
+    class Rows(L.LightningDataModule):
+        def __init__(self, size, length):
+            super().__init__()
+            self.size, self.length = size, length
+            self.tokenizer = AutoTokenizer.from_pretrained("gpt2")
+        def setup(self, stage=None):
+            self.rows = load().map(self.encode)
+        def encode(self, row):
+            return self.tokenizer(row["text"], truncation=True, padding="max_length", max_length=self.length)
+        def train_dataloader(self):
+            return DataLoader(self.rows, batch_size=self.size)
+    L.Trainer(accelerator="gpu", devices=1).fit(Net(), datamodule=Rows(6, length=384))
+    """
+    role = check(tmp_path, write(HEAD, program))
+    assert (fact(role, "micro_batch_size"), fact(role, "sequence_length"), fact(role, "optimizer")) == (6, 384, "sgd")

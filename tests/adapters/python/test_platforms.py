@@ -248,3 +248,103 @@ def test_a_model_of_jumpstart_has_machines_and_an_unknown_program() -> None:
         "accelerator": "a10g",
         "gpus_per_pod": 4,
     }
+
+
+# ---- programs that KubeRay starts
+
+RAY = """
+    apiVersion: ray.io/v1
+    kind: KIND
+    metadata: {name: work}
+    spec:
+      START
+      CLUSTER:
+        workerGroupSpecs:
+          - groupName: gpu
+            replicas: 4
+            minReplicas: 4
+            maxReplicas: 4
+            template:
+              spec:
+                nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+                containers:
+                  - name: worker
+                    image: registry.example/ray:1
+                    resources: {limits: {nvidia.com/gpu: 2}}
+"""
+TUNE_WORKERS = """
+    from ray.train import ScalingConfig
+    from ray.train.torch import TorchTrainer
+    from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+    def train(config):
+        model = AutoModelForCausalLM.from_pretrained(config["model"])
+        Trainer(model=model, args=TrainingArguments(output_dir="out", bf16=True)).train()
+    TorchTrainer(
+        train, train_loop_config={"model": "Qwen/Qwen3-8B"}, scaling_config=ScalingConfig(num_workers=8, use_gpu=True)
+    ).fit()
+"""
+ANSWER = """
+    from ray import serve
+    from vllm import AsyncEngineArgs, AsyncLLMEngine
+    @serve.deployment(ray_actor_options={"num_gpus": 2})
+    class Answer:
+        def __init__(self, model):
+            self.engine = AsyncLLMEngine.from_engine_args(AsyncEngineArgs(model=model, tensor_parallel_size=2))
+    app = Answer.bind("Qwen/Qwen3-14B")
+"""
+
+
+def read_ray(kind: str, cluster: str, start: str, **programs: str) -> Role:
+    text = RAY.replace("KIND", kind).replace("CLUSTER", cluster).replace("START", start)
+    files = {"work.yaml": text, **{f"{name}.py": program for name, program in programs.items()}}
+    repository = ExampleRepository({name: textwrap.dedent(text).encode() for name, text in files.items()})
+    for name in programs:
+        (document,) = repository.read_documents(f"{name}.py")
+        assert list(enrichment.read(document, repository)) == [], "what a file starts is no workload of its own"
+    (document,) = repository.read_documents("work.yaml")
+    (workload,) = enrichment.read(document, repository)
+    return workload.roles[0]
+
+
+def test_the_program_of_a_ray_job_trains_on_all_workers_without_sharding() -> None:
+    role = read_ray("RayJob", "rayClusterSpec", "entrypoint: python tune.py", tune=TUNE_WORKERS)
+    assert values(role, "engine", "checkpoint", "sharding", "gpus_per_replica") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-8B",
+        "sharding": "ddp",
+        "gpus_per_replica": 8,
+    }
+
+
+def test_the_application_of_a_ray_service_has_one_gpu_for_each_rank() -> None:
+    start = "serveConfigV2: 'applications: [{name: a, import_path: \"answer:app\"}]'"
+    role = read_ray("RayService", "rayClusterConfig", start, answer=ANSWER)
+    assert values(role, "engine", "checkpoint", "tensor_parallel", "gpus_per_replica") == {
+        "engine": "vllm",
+        "checkpoint": "Qwen/Qwen3-14B",
+        "tensor_parallel": 2,
+        "gpus_per_replica": 2,
+    }
+
+
+def test_an_endpoint_of_beam_computes_what_its_start_loads() -> None:
+    program = """
+        from beam import endpoint
+        def load():
+            import torch
+            from transformers import AutoModelForCausalLM
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-4B", torch_dtype=torch.bfloat16).to("cuda")
+        def unused():
+            from transformers import AutoModelForCausalLM
+            return AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-32B")
+        @endpoint(name="titles", gpu="A10G", on_start=load)
+        def titles(context, text):
+            return context.on_start_value.generate(text)
+    """
+    (role,) = read_roles({"titles.py": program}, "titles.py")
+    assert values(role, "engine", "checkpoint", "accelerator", "gpus_per_pod") == {
+        "engine": "transformers",
+        "checkpoint": "Qwen/Qwen3-4B",
+        "accelerator": "a10g",
+        "gpus_per_pod": 1,
+    }

@@ -623,3 +623,26 @@ def test_a_pipeline_of_33_gb_on_24_gb_fails_unless_it_is_offloaded_or_quantised(
 ) -> None:
     files = {"pod.yaml": L4.replace("COMMAND", '"python", "draw.py"'), "draw.py": FLUX.replace("LAST", last)}
     assert list_memory_errors(files, tmp_path) == rules
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [(SERVE, "inference"), (TUNE, "training"), ("print('nothing that is known')", "training")],
+)
+def test_a_job_does_what_its_program_does(program: str, kind: str) -> None:
+    job = """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: label}
+        spec:
+          template:
+            spec:
+              containers:
+                - name: main
+                  image: registry.example/label:1
+                  command: [python, label.py]
+                  env: [{name: MODEL_ID, value: Qwen/Qwen3-8B}]
+                  resources: {limits: {nvidia.com/gpu: 2}}
+    """
+    (workload,) = read({"job.yaml": job, "label.py": program}, "job.yaml")
+    assert workload.kind == kind

@@ -266,6 +266,52 @@ def test_click_typer_and_fire_are_joined_with_the_words_of_the_command(program: 
     assert plain(argument(evaluate(program, "big"))) == [4, False, "big"]
 
 
+CLICK_GROUP = """
+import click
+from library import f
+@click.group()
+def cli():
+    pass
+@cli.command()
+@click.option("--size", default=4)
+def train_all(size):
+    f(x=["train", size])
+@cli.command("serve")
+@click.option("--size", default=2)
+def start(size):
+    f(x=["serve", size])
+if __name__ == "__main__":
+    cli()
+"""
+TYPER_COMMANDS = """
+import typer
+from library import f
+app = typer.Typer()
+@app.command()
+def train_all(size: int = 4):
+    f(x=["train", size])
+@app.command("serve")
+def start(size: int = 2):
+    f(x=["serve", size])
+if __name__ == "__main__":
+    app()
+"""
+
+
+@pytest.mark.parametrize("program", [CLICK_GROUP, TYPER_COMMANDS])
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("train-all --size 8", [["train", 8]]),
+        ("serve", [["serve", 2]]),
+        ("serve --size 16", [["serve", 16]]),
+    ],
+)
+def test_a_word_names_the_command_of_a_group(program: str, words: str, given: list[list[object]]) -> None:
+    calls = [call for call in evaluate(program, words) if call.name == "library.f" and call.reached]
+    assert [plain(call.keywords["x"]) for call in calls] == given
+
+
 def test_dataclasses_of_hf_argument_parser_take_flags_and_defaults() -> None:
     program = """
 from dataclasses import dataclass, field
