@@ -118,7 +118,16 @@ def _find_workload(row: dict[str, str], workloads: Sequence[WorkloadSummary], ro
     near = sorted(same, key=lambda workload: abs(workload.location.line - line))
     if len(same) == 1 or (near and abs(near[0].location.line - line) <= LINES):
         return near[0]
-    return None
+    program = root / row["path"]
+    starters = [workload for workload in workloads if program.suffix == ".py" and _names(workload, program)]
+    return starters[0] if len(starters) == 1 else None
+
+
+def _names(workload: WorkloadSummary, program: Path) -> bool:
+    """Whether a workload of the same folder, or of the one above, is in a file that names the row's program."""
+    place = Path(workload.location.path).resolve()
+    is_near = place.parent in (program.resolve().parent, program.resolve().parent.parent)
+    return is_near and place.suffix != ".py" and program.name in place.read_text(encoding="utf-8", errors="replace")
 
 
 def _name_program(role: RoleSummary | None) -> str:

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 Tried = Callable[[bytes], str]
 TODAY = "2026-11-22"
+POD = b"""
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  containers:
+    - name: server
+      image: registry.example.com/team/llm:1.0
+      env: [{name: MODEL, value: a/b}]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
 BREAK = b"\n=== next file ===\n"
 NAMES = ("a.yaml", "run.sh", "main.tf")
 FORMATS = {
@@ -114,6 +125,7 @@ def _parts() -> Iterator[Target]:
     everything = _contents_of_all
     yield Target("shell", _read_shell, lambda: _of_suffix("sh"), ("gpulint.source.shell",))
     yield Target("python", _evaluate_python, _python_seeds, ("gpulint.source.python", "gpulint.adapters.python"))
+    yield Target("images", _read_image, _image_seeds, ("gpulint.adapters.images", "gpulint.source.dockerfile"))
     yield Target("adapters", _read, everything, ("gpulint.adapters",))
     yield Target("engines", _read_arguments, lambda: [*seeds.find_commands()], ("gpulint.engines",))
     yield Target("policies", _read_policy, _policy_seeds, ("gpulint.policy",))
@@ -156,6 +168,31 @@ def _python_seeds() -> list[bytes]:
     tests = (seeds.ROOT / "tests/adapters/python", seeds.ROOT / "tests/source/python")
     texts = [text for folder in tests for place in sorted(folder.glob("*.py")) for text in seeds.list_texts(place)]
     return [*own, *(text.encode() for text in texts if "import" in text)]
+
+
+def _read_image(data: bytes) -> str:
+    """Read a Dockerfile and a file that builds it, from a manifest of its image."""
+    from gpulint.pipeline import enrichment
+    from gpulint.pipeline.rule_tests.samples import ExampleRepository
+    from gpulint.source import documents
+
+    image, _, builder = data.partition(BREAK)
+    script = b'#!/bin/bash\nexec vllm serve "$MODEL" "$@"\n'
+    files = {"pod.yaml": POD, "llm/Dockerfile": image, "base/Dockerfile": image, "llm/start.sh": script}
+    printed = []
+    for name in ("build.sh", "compose.yaml", "skaffold.yaml", ".github/workflows/build.yml", "docker-bake.hcl"):
+        repository = ExampleRepository({**files, name: builder})
+        (document,) = documents.load("pod.yaml", POD).documents
+        for workload in enrichment.read(document, repository):
+            printed += [repr((role.name, role.image_assumption, sorted(role.fields))) for role in workload.roles]
+    return "\n".join(printed)
+
+
+def _image_seeds() -> list[bytes]:
+    tests = seeds.ROOT / "tests/pipeline/enrichment/test_built_images.py"
+    texts = [text for text in seeds.list_texts(tests) if "\n" in text]
+    images = [text for text in texts if "FROM " in text]
+    return [image.encode() + BREAK + texts[at % len(texts)].encode() for at, image in enumerate(images)]
 
 
 def _read(data: bytes) -> str:

@@ -83,13 +83,19 @@ def is_relevant(source: Source, rules: Iterable[Rule]) -> bool:
 
 
 def starts_program(source: Source, repository: Repository) -> bool:
-    """Whether a script without a word about GPUs names a Python program of the repository that is one for GPUs."""
+    """Whether a script or program without a word about GPUs starts or imports one of the repository that is for GPUs."""
+    if documents.is_program(source.path):
+        return b"__main__" in source.content and _computes(repository.list_imported(source.path), repository)
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False
     names = dict.fromkeys(documents.list_mentioned(source.content))
     paths = [path for name in names for path in repository.find_programs(name, source.path)]
     excess.is_over(len(paths), PROGRAMS_MAX, MANY_PROGRAMS)
-    contents = (repository.read(path) for path in paths[:PROGRAMS_MAX])
+    return _computes(paths[:PROGRAMS_MAX], repository)
+
+
+def _computes(paths: Iterable[str], repository: Repository) -> bool:
+    contents = map(repository.read, paths)
     return any(content is not None and adapters.is_program_relevant(content) for content in contents)
 
 

@@ -17,13 +17,14 @@ from gpulint.source.documents import Document
 FILES_MAX = 200
 BYTES_MAX = 2_000_000
 COMMANDS_MAX = 2_000
+FOLDERS_MAX = 12
 NODES_MAX = 20_000
 NAMES = (
     r"(?:docker-)?compose[\w.-]*\.ya?ml|skaffold[\w.-]*\.ya?ml|docker-bake[\w.-]*\.(?:hcl|json)|cloudbuild[\w.-]*\.ya?ml"
     r"|\.gitlab-ci[\w.-]*\.ya?ml|(?:GNUm|[Mm])akefile|[\w.-]+\.mk|[Jj]ustfile|[\w.-]+\.(?:sh|bash)|Taskfile\.ya?ml"
 )
 WORKFLOWS = ".github/workflows/"
-MENTIONS = re.compile(rb"docker|podman|buildah|nerdctl|kaniko|build[\"']?:|target[ \t]+\"")
+TOOLS = re.compile(rb"docker|podman|buildah|nerdctl|kaniko|build[\"']?:|target[ \t]+\"")
 BUILDS = re.compile(rb"\bbuild|\bbud\b|executor|target")
 BUILDERS = frozenset({"docker", "podman", "nerdctl", "buildah"})
 VERBS = frozenset({"build", "bud", "b"})
@@ -68,7 +69,7 @@ def read(files: tuple[tuple[str, bytes], ...]) -> tuple[Declared, ...]:
 
 
 def _may_build(content: bytes) -> bool:
-    return MENTIONS.search(content) is not None and BUILDS.search(content) is not None
+    return TOOLS.search(content) is not None and BUILDS.search(content) is not None
 
 
 def _read_file(path: str, content: bytes) -> Iterator[Declared]:
@@ -84,7 +85,8 @@ def _read_file(path: str, content: bytes) -> Iterator[Declared]:
         elif document.format == "hcl" or "docker-bake" in path:
             yield from _read_bake(document, near)
         elif isinstance(document.data, dict):
-            yield from _read_data(document, "" if WORKFLOWS in f"/{path}" or "gitlab-ci" in path else near)
+            root = path.partition(WORKFLOWS)[0].rstrip("/")
+            yield from _read_data(document, root if WORKFLOWS in path else near)
 
 
 def _read_data(document: Document, near: str) -> Iterator[Declared]:
@@ -284,7 +286,7 @@ def resolve(declared: Declared, dockerfiles: Iterable[str]) -> tuple[str, str | 
     """
     known = set(dockerfiles)
     folder = declared.near
-    while True:
+    for _ in range(FOLDERS_MAX):
         for named in (declared.file, "" if declared.file else "Containerfile"):
             context = None if declared.context is None else posixpath.normpath(posixpath.join(folder, declared.context))
             context = "" if context == "." else context
@@ -302,3 +304,4 @@ def resolve(declared: Declared, dockerfiles: Iterable[str]) -> tuple[str, str | 
         if not folder:
             return None
         folder = posixpath.dirname(folder)
+    return None

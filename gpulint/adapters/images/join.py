@@ -16,6 +16,8 @@ from gpulint.workload import Build, Container
 
 DOCKERFILES = r"(?:[Dd]ocker|[Cc]ontainer)file(?:[.-][\w.-]+)?|[\w.-]+\.(?:[Dd]ocker|[Cc]ontainer)file"
 DOCKERFILES_MAX = 200
+KUSTOMIZATIONS = r"kustomization\.ya?ml|Kustomization"
+KUSTOMIZATIONS_MAX = 100
 BASES_MAX = 5
 COMPOSE = re.compile(r"(?:^|/)(?:docker-)?compose[^/]*$")
 SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
@@ -24,7 +26,13 @@ ASIDE = frozenset({".devcontainer", "tests", "test", "docs", ".github", "third_p
 """Folders whose Dockerfiles build what works on a repository, not what it deploys."""
 BY_NAME = "the image is assumed to be the one that {} builds, which has its name"
 ALONE = "the image is assumed to be the one that {} builds, the repository's only one"
+ELSEWHERE = "the image is assumed to be the one that {} builds, which has its name in another registry"
+ALIKE, COMPATIBLE, SAME = 1, 2, 3
+"""How far the names of two images agree."""
 BY_FILE = "the image is assumed to be the one that {} builds, the only one with {}"
+
+_Stated = tuple[str, str | None, str, tuple[tuple[str, str], ...]]
+"""A Dockerfile, its context, the stage and the arguments of a build."""
 
 
 def find(container: Container, near: str, repository: Repository) -> tuple[Layer, ...]:
@@ -66,8 +74,9 @@ def _find_build(container: Container, near: str, repository: Repository) -> Buil
     paths = list_dockerfiles(near, repository)
     if not paths or not text:
         return None
-    if stated := _find_stated(text, paths, near, repository):
-        return stated
+    for name in (text, *_list_renamed(text, near, repository)):
+        if stated := _find_stated(name, paths, near, repository):
+            return stated
     if is_published(text):
         return None
     return (
@@ -89,16 +98,18 @@ def is_published(image: str) -> bool:
 
 
 def _find_stated(image: str, paths: Sequence[str], near: str, repository: Repository) -> Build | None:
-    """Return the one build that a file declares for an image; one with the same whole name comes first."""
-    name = read_name(image)
-    if not name:
+    """Return the one build that a file declares for an image; one with the same whole name comes first.
+
+    If only the last part of the name is the same, the build is assumed, and an image of a known publisher is another one.
+    """
+    found: dict[int, set[_Stated]] = {}
+    for one in list_declared(near, repository) if read_name(image) else ():
+        likeness = _compare(one.image, image)
+        if likeness and (resolved := declared.resolve(one, paths)):
+            found.setdefault(likeness, set()).add((*resolved, one.target, one.arguments))
+    if not found or (max(found) < SAME and is_published(image)):
         return None
-    found: dict[bool, set[tuple[str, str | None, str, tuple[tuple[str, str], ...]]]] = {True: set(), False: set()}
-    for one in list_declared(near, repository):
-        if read_name(one.image) == name and (resolved := declared.resolve(one, paths)):
-            whole = image_tags.split_image(one.image)[0] == image_tags.split_image(image)[0]
-            found[whole].add((*resolved, one.target, one.arguments))
-    chosen = found[True] or found[False]
+    chosen = found[max(found)]
     places = {(path, target) for path, _, target, _ in chosen}
     if len(places) != 1:
         return None
@@ -110,7 +121,37 @@ def _find_stated(image: str, paths: Sequence[str], near: str, repository: Reposi
         contexts.pop() if len(contexts) == 1 else None,
         target,
         dict(arguments.pop()) if len(arguments) == 1 else {},
+        ELSEWHERE.format(path) if max(found) == ALIKE else "",
     )
+
+
+def _list_renamed(image: str, near: str, repository: Repository) -> Iterator[str]:
+    """Yield the names that Kustomizations of the repository give an image."""
+    for path in repository.find_named(KUSTOMIZATIONS, near)[:KUSTOMIZATIONS_MAX]:
+        if b"newName" not in (repository.read(path) or b""):
+            continue
+        for document in repository.read_documents(path):
+            listed = document.get(("images",))
+            for entry in listed if isinstance(listed, list) else ():
+                if isinstance(entry, dict) and entry.get("name") == image_tags.split_image(image)[0]:
+                    yield str(entry.get("newName") or "")
+
+
+def _compare(declared_image: str, image: str) -> int:
+    """Return how far two names agree: not at all, in the last part, as far as both are stated, or wholly."""
+    if not read_name(image) or read_name(declared_image) != read_name(image):
+        return 0
+    first, second = (_strip(name).split("/") for name in (declared_image, image))
+    if first == second:
+        return SAME
+    pairs = list(zip(reversed(first), reversed(second), strict=False))
+    stated = next((at for at, pair in enumerate(pairs) if "$" in pair[0] or "{" in pair[1]), len(pairs))
+    return COMPATIBLE if all(one == other for one, other in pairs[:stated]) else ALIKE
+
+
+def _strip(image: str) -> str:
+    """Return an image without its tag, and with a mark for each expression of a workflow."""
+    return image_tags.split_image(re.sub(r"\$\{\{[^}]*\}\}", "$", image.strip("\"'")))[0].lower()
 
 
 def list_declared(near: str, repository: Repository) -> tuple[declared.Declared, ...]:
@@ -122,8 +163,8 @@ def list_declared(near: str, repository: Repository) -> tuple[declared.Declared,
 
 def read_name(image: str) -> str:
     """Return the last part of an image's name; empty if a variable decides it."""
-    last = image_tags.split_image(re.sub(r"\$\{\{[^}]*\}\}", "$", image.strip("\"'")))[0].rpartition("/")[2]
-    return "" if re.search(r"[${<]", last) else last.lower()
+    last = _strip(image).rpartition("/")[2]
+    return "" if re.search(r"[${<]", last) else last
 
 
 # ---- names

@@ -56,6 +56,7 @@ MENTIONS = (
     "exllamav2",
     "ctransformers",
     "sentence_transformers",
+    "torch",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")
@@ -84,6 +85,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     placements = hardware.list_placements(document, evaluated)
     if placements:
         evaluated.enter_rest()
+    if found is None and not placements:
+        found = reading.read_uncalled(document, evaluated, repository)
     is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
     is_placed |= any(call.name in HOSTED for call in evaluated.calls)
     if (not placements and found is None) or (not is_placed and starters.is_started(document.path, repository)):
@@ -136,7 +139,8 @@ def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Fiel
     fields |= training.choose_half(fields)
     if "engine" not in fields and "task" not in fields:
         fields["program"] = Field(name, (anchor,))
-    place = found.arguments if found.arguments is not None and anchor.span == (0, 0) else anchor
+    is_here = found.arguments is not None and found.arguments.document is document
+    place = found.arguments if found.arguments is not None and is_here and anchor.span == (0, 0) else anchor
     role = Role(name, place, fields, open_ended=found.open_ended)
     return Workload(name, _find_kind(role), "python", document, (), (role,))
 

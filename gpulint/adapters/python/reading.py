@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,9 @@ ANOTHER = Unknown("the program starts several engines with different settings", 
 KEPT_MAX = 8
 _points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
 """The points that matter of the last programs."""
+IMPORTERS_MAX = 6
+"""The most programs that are read to see whether one of them uses a module."""
+OF_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 TOO_LARGE = "a program has more than {} bytes"
 _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 """The last programs, by what starts them."""
@@ -142,6 +146,28 @@ def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, R
 
     merged = _merge_files(reading, document.path, repository)
     return evaluated, alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
+
+
+def read_uncalled(document: Document, evaluated: Evaluated, repository: Repository) -> Reading | None:
+    """Return what the functions and classes of a module compute whose caller is not in the repository.
+
+    Their arguments have their defaults. A module belongs to a program that imports it and computes something. A test
+    computes nothing.
+    """
+    if OF_TESTS.search(document.path) or "pytest" in document.text:
+        return None
+    for path in repository.list_importers(document.path)[:IMPORTERS_MAX]:
+        importer = next(iter(repository.read_documents(path)), None)
+        if importer is not None and read_alone(importer, repository)[1] is not None:
+            return None
+    evaluated.enter_rest()
+    calls = [call for call in evaluated.calls if isinstance(call.place, Place) and call.place.document is document]
+    found = recognise_calls(calls, document, releases.read_files(document.path, repository))
+    if found is None or _may_stay_on_cpu(found, calls):
+        return None
+    checkpoint = found.fields.get("checkpoint")
+    is_known = checkpoint is not None and not isinstance(checkpoint.value, Unknown)
+    return _merge_files(found, document.path, repository) if is_known else None
 
 
 def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:

@@ -18,6 +18,7 @@ from gpulint.workload import Container, Field, Origin, Role, Unknown, Workload
 
 OF_MACHINES = frozenset({"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "accelerator"})
 """Fields in which the file that starts a container precedes what its image says."""
+OVERRIDABLE = "a variable is assumed to have the value of the Dockerfile, which another object may replace"
 OF_IMAGES = frozenset({"own program", "image default"})
 """Why a file does not state what its own image decides."""
 REPLACEABLE = "the Dockerfile's default is used, which --build-arg {} can replace"
@@ -66,8 +67,12 @@ def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[R
         return tuple(replace(_settle(role, reading, found), command=command) for reading in settled)
     if command is None:
         return (role,)
+    from gpulint.adapters.python import reading as python_reading
+
     named = task.program(list(started.invocations), container.image.origin)
-    return (replace(role, fields={**_drop_unread(role), **_mark(named, found)}, command=command),)
+    is_known = python_reading.read(command, workload.document.path, repository) is not None
+    kept = _drop_unread(role) if is_known else role.fields
+    return (replace(role, fields={**kept, **_mark(named, found)}, command=command),)
 
 
 def _drop_unread(role: Role) -> dict[str, Field]:
@@ -106,10 +111,19 @@ def _settle(role: Role, reading: Reading, found: Sequence[Layer]) -> Role:
     }
     return replace(
         role,
+        image_assumption=role.image_assumption or (OVERRIDABLE if _rests_on_variable(role, own, found) else ""),
         fields={**_drop_unread(role), **_mark(own, found)},
         arguments=_locate_arguments(role, reading),
         open_ended=reading.open_ended,
     )
+
+
+def _rests_on_variable(role: Role, fields: Mapping[str, Field], found: Sequence[Layer]) -> bool:
+    """Return whether fields rest on a variable of an image that an object beside the file may replace."""
+    if role.container is None or not role.container.further_environment:
+        return False
+    stated = {(layer.file.path, setting.span) for layer in found for setting in layer.image.settings.values()}
+    return any((origin.document.path, origin.span) in stated for field in fields.values() for origin in field.origins)
 
 
 def _locate_arguments(role: Role, reading: Reading) -> Origin | None:

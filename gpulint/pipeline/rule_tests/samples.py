@@ -66,12 +66,19 @@ class ExampleRepository:
     def list_naming(self, path: str) -> Sequence[str]:
         return self._find_mentions().list_naming(path)
 
+    def list_importers(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_importers(path)
+
+    def list_imported(self, path: str) -> Sequence[str]:
+        return self._find_mentions().list_imported(path)
+
     def find_users(self, paths: Sequence[str]) -> Users:
         return self._find_mentions().find_users(paths)
 
     def _find_mentions(self) -> Mentions:
         specs = tuple(sorted(path for path in self.files if not documents.is_program(path)))
-        return Mentions(specs, self.read, lambda name: self.find_programs(name, ""))
+        programs = sorted(path for path in self.files if documents.is_program(path))
+        return Mentions(specs, self.read, lambda name: self.find_programs(name, ""), lambda: programs)
 
     def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)

@@ -17,6 +17,9 @@ STEPS_MAX = 4
 """How many files may lie between a file and one that uses it: a script sources another, a module imports another."""
 USERS_MAX = 50
 PROGRAMS_MAX = 300
+IMPORTED_MAX = 12
+"""The most modules that are looked at behind one program."""
+_TESTS = r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)"
 _IMPORT = rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))"
 _BUILDS = rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b"
 _COMPOSE = r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"
@@ -39,14 +42,33 @@ class Mentions:
         specs: Sequence[str],
         read: Callable[[str], bytes | None],
         find_programs: Callable[[str], Sequence[str]],
+        list_programs: Callable[[], Sequence[str]],
     ) -> None:
         self._specs = specs
         self._read = read
         self._find_programs = find_programs
+        self._list_programs = list_programs
 
     def list_naming(self, path: str) -> Sequence[str]:
         """Return the specs that name a program."""
         return self._named.get(path.rpartition("/")[2], ())
+
+    def list_importers(self, path: str) -> Sequence[str]:
+        """Return the programs that may import a module and are no tests."""
+        return [other for other in self._imported.get(_find_stem(path), ()) if other != path]
+
+    def list_imported(self, path: str) -> Sequence[str]:
+        """Return the programs that a program may import, directly or through others."""
+        found: dict[str, None] = {}
+        pending = [path]
+        while pending and len(found) < IMPORTED_MAX:
+            names = dict.fromkeys(_list_imports(self._read(pending.pop(0)) or b""))
+            new = [
+                one for name in names for one in self._find_programs(f"{name}.py") if one not in found and one != path
+            ]
+            found |= dict.fromkeys(new)
+            pending += new
+        return tuple(found)[:IMPORTED_MAX]
 
     def find_users(self, paths: Iterable[str]) -> Users:
         """Return the specs that name one of these files, or a file between them."""
@@ -75,6 +97,15 @@ class Mentions:
             content = self._read(spec) or b""
             if (name in content and pattern.search(content)) or _implies(spec, path, content):
                 yield spec
+
+    @functools.cached_property
+    def _imported(self) -> Mapping[str, Sequence[str]]:
+        """The programs that are no tests, by the names that they import."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self._list_programs()):
+            for name in dict.fromkeys(_list_imports(self._read(path) or b"")) if not re.search(_TESTS, path) else ():
+                found.setdefault(name, []).append(path)
+        return found
 
     @functools.cached_property
     def _named(self) -> Mapping[str, Sequence[str]]:

@@ -158,13 +158,20 @@ class Tree(abc.ABC):
         scope = self._find_whole(near)
         if scope not in self._programs and name not in self._listed and not self.snapshot.may_hold_name(name):
             return ()
+        return self._index_programs(scope).get(name, ())
+
+    def _list_programs(self, near: str) -> list[str]:
+        return [path for paths in self._index_programs(self._find_whole(near)).values() for path in paths]
+
+    def _index_programs(self, scope: Scope) -> Mapping[str, list[str]]:
+        """The program files of a scope by their base names."""
         if scope not in self._programs:
             found: dict[str, list[str]] = {}
             for listed in self._list([scope.folder]):
                 if not listed.why and documents.is_program(listed.place):
                     found.setdefault(os.path.basename(listed.place), []).append(self._display(listed.place))
             self._programs[scope] = found
-        return self._programs[scope].get(name, ())
+        return self._programs[scope]
 
     def find_named(self, names: str, near: str) -> Sequence[str]:
         """The files of any format whose name matches a regular expression among those that belong together with `near`.
@@ -192,6 +199,14 @@ class Tree(abc.ABC):
         """The specs of the repository that name a program outside comments, as one does that starts it."""
         return self._find_mentions(path).list_naming(path)
 
+    def list_importers(self, path: str) -> Sequence[str]:
+        """The programs of the repository that may import a module and are no tests."""
+        return self._find_mentions(path).list_importers(path)
+
+    def list_imported(self, path: str) -> Sequence[str]:
+        """The programs of the repository that a program may import, directly or through others."""
+        return self._find_mentions(path).list_imported(path)
+
     def find_users(self, paths: Sequence[str]) -> Users:
         """The files whose workloads may rest on these files, which belong together."""
         return self._find_mentions(paths[0]).find_users(paths) if paths else Users(())
@@ -201,7 +216,10 @@ class Tree(abc.ABC):
         if scope not in self._mentions:
             specs = tuple(self._list_scope(scope))
             self._mentions[scope] = Mentions(
-                specs, self._read_unchanged, functools.partial(self.find_programs, near=near)
+                specs,
+                self._read_unchanged,
+                functools.partial(self.find_programs, near=near),
+                functools.partial(self._list_programs, near),
             )
         return self._mentions[scope]
 

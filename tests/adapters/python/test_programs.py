@@ -442,7 +442,6 @@ def test_a_program_of_another_name_is_a_workload_of_its_own(path: str, text: str
 @pytest.mark.parametrize(
     "program",
     [
-        "from vllm import LLM\ndef load():\n    return LLM('Qwen/Qwen3-8B')\n",
         "from transformers import AutoModel\nAutoModel.from_pretrained('Qwen/Qwen3-8B')\n",
         "from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('Qwen/Qwen3-8B')\n",
         "import vllm\nprint(vllm.__version__)\n",
@@ -646,3 +645,34 @@ def test_a_job_does_what_its_program_does(program: str, kind: str) -> None:
     """
     (workload,) = read({"job.yaml": job, "label.py": program}, "job.yaml")
     assert workload.kind == kind
+
+
+LOADS = "from vllm import LLM\ndef load(name='Qwen/Qwen3-8B'):\n    return LLM(name)\n"
+
+
+def test_a_module_that_nothing_imports_computes_what_its_functions_load_by_default() -> None:
+    (workload,) = read({"module.py": LOADS}, "module.py")
+    assert values(workload.roles[0], "engine", "checkpoint") == {"engine": "vllm", "checkpoint": "Qwen/Qwen3-8B"}
+
+
+def test_a_module_belongs_to_the_program_that_imports_it() -> None:
+    serve = "from module import load\nload('Qwen/Qwen3-4B').generate('x')\n"
+    files = {"module.py": LOADS, "serve.py": serve, "test_module.py": "import module\nmodule.load()\n"}
+    assert read(files, "module.py") == []
+    (workload,) = read(files, "serve.py")
+    assert values(workload.roles[0], "checkpoint") == {"checkpoint": "Qwen/Qwen3-4B"}
+    assert read({"test_module.py": LOADS}, "test_module.py") == []
+
+
+def test_a_workload_of_a_program_stands_in_its_own_file() -> None:
+    model = "from transformers import AutoModelForCausalLM\ndef load():\n    return AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B').to('cuda')\n"
+    (workload,) = read(
+        {"app/model.py": model, "app/main.py": "import model\nmodel.load().generate('x')\n"}, "app/main.py"
+    )
+    assert workload.roles[0].anchor.document.path == "app/main.py"
+
+
+def test_a_script_that_only_stops_a_program_does_not_start_it() -> None:
+    serve = "from vllm import LLM\nLLM('Qwen/Qwen3-8B').generate('x')\n"
+    assert len(read({"serve.py": serve, "stop.sh": "pkill -f serve.py\n"}, "serve.py")) == 1
+    assert read({"serve.py": serve, "start.sh": "python serve.py\n"}, "serve.py") == []

@@ -197,6 +197,24 @@ def test_dockerfiles_that_build_on_one_another_end() -> None:
     assert role.text("checkpoint") == "a/b"
 
 
+@pytest.mark.parametrize(
+    ("keys", "assumed"),
+    [({}, False), ({"envFrom": "[{secretRef: {name: tokens}}]"}, True), ({"env": "[{name: M, value: a/b}]"}, False)],
+)
+def test_a_variable_of_the_image_that_another_object_may_replace_is_assumed(
+    keys: dict[str, str], assumed: bool
+) -> None:
+    (role,) = read(
+        {
+            "k8s/pod.yaml": pod(**keys),
+            "build.sh": "#!/bin/bash\ndocker build -t team/llm llm\n",
+            "llm/Dockerfile": "FROM x\nENV M=a/b\nCMD vllm serve $M\n",
+        }
+    )
+    assert role.text("checkpoint") == "a/b"
+    assert bool(role.image_assumption) == assumed
+
+
 # ---- which Dockerfile
 
 
@@ -215,7 +233,7 @@ NAMED = {
         " with: {file: x/Dockerfile, tags: '${{ env.NAME }}:1'}}]}}\n",
     ),
     "GitLab": (".gitlab-ci.yml", "b:\n  script:\n    - docker build -t $CI_REGISTRY_IMAGE/llm:1 x\n"),
-    "kaniko": (".gitlab-ci.yml", "b:\n  script: [/kaniko/executor --context x --destination r/llm:1]\n"),
+    "kaniko": (".gitlab-ci.yml", "b:\n  script: [/kaniko/executor --context x --destination $R/llm:1]\n"),
 }
 
 
@@ -455,3 +473,41 @@ def test_a_launcher_of_the_image_starts_a_program_of_the_image() -> None:
         4,
         2,
     ]
+
+
+def test_a_kustomization_renames_an_image() -> None:
+    (role,) = read(
+        {
+            "k8s/pod.yaml": pod("app"),
+            "overlay/kustomization.yaml": "resources: [../k8s]\nimages: [{name: app, newName: team/llm, newTag: '1'}]\n",
+            "build.sh": "#!/bin/bash\ndocker build -t team/llm x\n",
+            "x/Dockerfile": "FROM nvidia/cuda:12.4.1\nCMD vllm serve a/b\n",
+            "y/Dockerfile": "FROM nvidia/cuda:12.4.1\nCMD vllm serve c/d\n",
+        }
+    )
+    assert values(role, "checkpoint") == ["a/b"]
+
+
+@pytest.mark.parametrize(
+    ("built", "image", "found"),
+    [
+        ("team/llm", "registry.example.com/team/llm:1", "stated"),
+        ("llm:dev", "registry.example.com/team/llm:1", "stated"),
+        ("$REGISTRY/llm:$TAG", "registry.example.com/team/llm:1", "stated"),
+        ("ghcr.io/org/llm", "registry.example.com/team/llm:1", "assumed"),
+        ("vllm-openai", "vllm/vllm-openai:v0.10.1", ""),
+        ("vllm/vllm-openai", "vllm/vllm-openai:v0.10.1", "stated"),
+        ("team/other", "registry.example.com/team/llm:1", ""),
+    ],
+)
+def test_an_image_of_another_registry_with_the_same_last_part_is_assumed(built: str, image: str, found: str) -> None:
+    (role,) = read(
+        {
+            "k8s/pod.yaml": pod(image),
+            "build.sh": f"#!/bin/bash\nREGISTRY=$1\ndocker build -t {built} x\n",
+            "x/Dockerfile": "FROM nvidia/cuda:12.4.1\nCMD vllm serve a/b\n",
+            "y/Dockerfile": "FROM nvidia/cuda:12.4.1\nCMD vllm serve c/d\n",
+        }
+    )
+    assert role.text("checkpoint") == ("a/b" if found else "")
+    assert bool(role.image_assumption) == (found == "assumed")
