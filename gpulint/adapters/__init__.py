@@ -110,7 +110,7 @@ def is_program_relevant(content: bytes) -> bool:
 def _compile_imports() -> re.Pattern[bytes]:
     """Return the pattern of an import of a package that programs for GPUs use."""
     packages = "|".join(map(re.escape, package_data.list_mentions(HERE)["python"]))
-    return re.compile(rf"\b(?:import|from)[ \t]+(?:{packages})\b".encode())
+    return re.compile(rf"(?:import|from)[ \t]+(?:{packages})\b".encode())  # a `\b` in front takes five times as long
 
 
 def _most(name: str) -> Claim:

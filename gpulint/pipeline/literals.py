@@ -13,7 +13,7 @@ from gpulint.source import documents
 
 
 def relocate(report: Report, run: Session) -> Report:
-    """Return a report whose findings stand at the literal that decides, under the waivers of its file."""
+    """Return a report whose findings point to the literal that decides, under the waivers of its file."""
     moved = {id(finding): _move(finding) for finding in report.findings if finding.literal is not None}
     if not moved:
         return report

@@ -75,9 +75,11 @@ def is_relevant(source: Source, rules: Iterable[Rule]) -> bool:
     """
     if documents.is_program(source.path):
         return adapters.is_program_relevant(source.content)
-    if any(document_rules.reads_object(rule) for rule in rules):
+    if adapters.mentions_gpus(source.content.decode("latin-1"), autoscaling.GROUPS):
         return True
-    return adapters.mentions_gpus(source.content.decode("latin-1"), autoscaling.GROUPS)
+    if documents.find_format(source.path) == "shell":
+        return False
+    return any(document_rules.reads_object(rule) for rule in rules)
 
 
 def starts_program(source: Source, repository: Repository) -> bool:

@@ -212,11 +212,17 @@ class PolicyByFile:
         self._whole_folders = whole_folders
         self._known: dict[str, Mapping[str, Rule]] = {}
         self._resolved: dict[int, ResolvedPolicy] = {}
+        self._last: tuple[str, ResolvedPolicy] | None = None
 
     def at(self, path: str) -> ResolvedPolicy:
         """Return the policy of a file by its path as shown; outside the repository it is the policy
-        of the run.
+        of the run. Every stage asks for that of the same file.
         """
+        if self._last is None or self._last[0] != path:
+            self._last = path, self._find(path)
+        return self._last[1]
+
+    def _find(self, path: str) -> ResolvedPolicy:
         inside = self.tree.find_root_path(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._filter_requirements(self.resolve(self.whole), None)

@@ -119,7 +119,7 @@ def test_a_program_that_is_committed_alone_is_checked_with_the_manifest_that_sta
     (repository / "app" / "serve.py").write_text(SERVES, encoding="utf-8")
     checkout.git(repository, environment, "add", "app/serve.py")
     code, shown = precommit(repository, environment)
-    assert (code, "--> app/serve.py:2:41" in shown, "other.yaml" in shown) == (1, True, False), shown
+    assert (code, "--> app/serve.py:2:42" in shown, "other.yaml" in shown) == (1, True, False), shown
 
 
 def test_the_files_of_one_commit_are_checked_in_one_run(repository: Path, environment: dict[str, str]) -> None:

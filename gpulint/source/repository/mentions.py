@@ -19,11 +19,11 @@ USERS_MAX = 50
 PROGRAMS_MAX = 300
 IMPORTED_MAX = 12
 """The most modules that are looked at behind one program."""
-_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
-_IMPORT = re.compile(rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))")
-_BUILDS = re.compile(rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b")
-_COMPOSE = re.compile(r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$")
-_COMMENT = re.compile(rb"(?m)(?:^|(?<=[ \t]))#.*$")
+_TESTS = r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)"
+_IMPORT = rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))"
+_BUILDS = rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b"
+_COMPOSE = r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"
+_COMMENT = rb"(?m)(?:^|(?<=[ \t]))#.*$"
 _WORD = rb"(?<![\w.-])%s(?![\w-])"
 
 
@@ -103,7 +103,7 @@ class Mentions:
         """The programs that are no tests, by the names that they import."""
         found: dict[str, list[str]] = {}
         for path in sorted(self._list_programs()):
-            for name in dict.fromkeys(_list_imports(self._read(path) or b"")) if not _TESTS.search(path) else ():
+            for name in dict.fromkeys(_list_imports(self._read(path) or b"")) if not re.search(_TESTS, path) else ():
                 found.setdefault(name, []).append(path)
         return found
 
@@ -112,7 +112,7 @@ class Mentions:
         """The specs that name a program, by the base name of the program."""
         found: dict[str, list[str]] = {}
         for spec in self._specs:
-            for name in dict.fromkeys(documents.list_mentioned(_COMMENT.sub(b"", self._read(spec) or b""))):
+            for name in dict.fromkeys(_list_named(self._read(spec) or b"")):
                 found.setdefault(name, []).append(spec)
         return found
 
@@ -162,8 +162,8 @@ def _implies(spec: str, path: str, content: bytes) -> bool:
     """Return whether a spec uses a file without its name: compose reads `.env`, and a build reads its Dockerfile."""
     name = path.rpartition("/")[2].lower()
     if name == ".env":
-        return posixpath.dirname(spec) == posixpath.dirname(path) and _COMPOSE.search(spec) is not None
-    return _is_build(name) and _BUILDS.search(content) is not None
+        return posixpath.dirname(spec) == posixpath.dirname(path) and re.search(_COMPOSE, spec) is not None
+    return _is_build(name) and re.search(_BUILDS, content) is not None
 
 
 def _find_stem(path: str) -> str:
@@ -173,9 +173,15 @@ def _find_stem(path: str) -> str:
     return folder.rpartition("/")[2] if stem in ("__init__", "__main__") else stem
 
 
+def _list_named(content: bytes) -> Iterator[str]:
+    """Yield the base names of the programs that a spec names outside its comments."""
+    if next(documents.list_mentioned(content), None) is not None:
+        yield from documents.list_mentioned(re.sub(_COMMENT, b"", content))
+
+
 def _list_imports(content: bytes) -> Iterator[str]:
     """Yield the names of the modules that a program may import, and those of the programs that it names."""
-    for match in _IMPORT.finditer(content):
+    for match in re.finditer(_IMPORT, content):
         text = b",".join(filter(None, match.groups())).decode("utf-8", "replace")
         yield from (name.rpartition(".")[2] for name in re.findall(r"[\w.]+", text))
     yield from (name.rpartition(".")[0] for name in documents.list_mentioned(content))

@@ -206,8 +206,11 @@ def test_a_program_is_never_executed(tmp_path: Path) -> None:
 def test_a_notebook_full_of_outputs_or_of_cells_is_bounded() -> None:
     outputs = {"cells": [{"cell_type": "code", "source": "a = 1", "outputs": ["x" * 4_000_000]}]}
     many = {"cells": [{"cell_type": "code", "source": ["a = 1\n"] * 3}] * 20_000}
-    odd = {"cells": [1, None, {"cell_type": "code"}, {"cell_type": "code", "source": [1]}, {"source": {}}]}
+    odd: dict[str, list[object]] = {
+        "cells": [1, None, {"cell_type": "code"}, {"cell_type": "code", "source": [1]}, {"source": {}}]
+    }
     start = time.process_time()
-    for data in (outputs, many, odd, {"cells": {}}, {}, []):
+    every: tuple[object, ...] = (outputs, many, odd, {"cells": {}}, {}, [])
+    for data in every:
         read({"main.ipynb": json.dumps(data)}, "main.ipynb")
     assert time.process_time() - start < SECONDS_MAX

@@ -240,6 +240,18 @@ def test_a_literal_is_left_alone_where_another_workload_needs_it(folder: Path) -
     assert "app/serve.py" not in edits
 
 
+def test_a_literal_that_two_settings_share_is_judged_by_both(folder: Path) -> None:
+    """Four ranks in four stages need 16 GPUs; with one in one, one GPU is left over."""
+    program = (
+        "from vllm import LLM\nN = 4\n"
+        "llm = LLM('Qwen/Qwen3-8B', tensor_parallel_size=N, pipeline_parallel_size=N, max_model_len=4096)\n"
+    )
+    write(folder, {"k8s/pod.yaml": PROGRAM.replace("gpu: 1", "gpu: 2"), "app/serve.py": program})
+    CliRunner().invoke(cli.main, ["check", "--fix", "--unsafe", "."])
+    assert (folder / "app/serve.py").read_text() == program.replace("N = 4", "N = 1")
+    assert [finding.rule for finding in gpulint.check(["."]).open if finding.severity == finding.severity.ERROR] == []
+
+
 def edits_of(path: str) -> list:  # type: ignore[type-arg]
     found = [finding for finding in gpulint.check([path]).open if finding.rule == "parallel-size-exceeds-gpus"]
     assert found
