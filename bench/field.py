@@ -114,7 +114,8 @@ def _choose_role(found: WorkloadSummary | None) -> RoleSummary | None:
 def _find_workload(row: dict[str, str], workloads: Sequence[WorkloadSummary], root: Path) -> WorkloadSummary | None:
     """Return the workload of the row's file that is anchored nearest to its line; the only one of a file wherever it is."""
     same = [workload for workload in workloads if Path(workload.location.path).as_posix().endswith(f"/{row['path']}")]
-    line = int(re.match(r"\d+", row["line"] or "1")[0]) if re.match(r"\d+", row["line"] or "1") else 1
+    stated = re.match(r"\d+", row["line"])
+    line = int(stated[0]) if stated else 1
     near = sorted(same, key=lambda workload: abs(workload.location.line - line))
     if len(same) == 1 or (near and abs(near[0].location.line - line) <= LINES):
         return near[0]
@@ -133,7 +134,7 @@ def _names(workload: WorkloadSummary, program: Path) -> bool:
 def _name_program(role: RoleSummary | None) -> str:
     if role is None:
         return ""
-    program = next((str(fact.value) for fact in role.facts if fact.name == "program"), "")
+    program = next((str(fact.values.expected) for fact in role.facts if fact.name == "program"), "")
     return role.engine or program or "own"
 
 
@@ -153,7 +154,7 @@ def _matches_program(ours: str, theirs: str) -> bool:
 
 def _matches_checkpoint(ours: str, theirs: str) -> bool:
     """Whether the last parts of two references are the same, whatever their case."""
-    last = ours.partition(" (")[0].rstrip("/").rsplit("/", 1)[-1].lower()
+    last = ours.partition(" (")[0].rstrip("/").rsplit("/", 1)[-1].lower().replace("___", ".")  # as ModelScope spells it
     return bool(last) and last in re.split(r"[\s,;()]+|/", theirs.lower())
 
 

@@ -64,12 +64,15 @@ def judge(case: dict[str, str], folder: Path) -> Judged:
     (root / "train.sh").write_text(SCRIPT.format(**case), encoding="utf-8")
     report = gpulint.check(root / "train.sh")
     roles = [role for workload in report.workloads for role in workload.roles]
-    needed = next(
-        (role.facts["training_needed_bytes"] for role in roles if "training_needed_bytes" in role.facts), None
-    )
+    needed = next((fact.values for role in roles for fact in role.facts if fact.name == "training_needed_bytes"), None)
     found = [finding for finding in report.findings if finding.severity is Severity.ERROR]
     verdict = roles[0].verdict if roles else "no workload"
-    return Judged(case, verdict, float(needed.expected) / 2**30 if needed is not None else None, bool(found))  # type: ignore[arg-type]
+    return Judged(
+        case,
+        verdict,
+        needed.expected / 2**30 if needed and isinstance(needed.expected, int | float) else None,
+        bool(found),
+    )
 
 
 def judge_all() -> Iterator[Judged]:

@@ -149,7 +149,7 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
 
 
 def _describe_accelerator(facts: Facts) -> str:
-    """Return the GPUs of an instance: as stated, else those that the parallelism of its engine occupies."""
+    """Return the GPUs of an instance: as stated, else those that its engine or its only process occupies."""
     role = facts.role
     count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
     if (device := role.value("device")) not in (None, "gpu"):
@@ -159,9 +159,17 @@ def _describe_accelerator(facts: Facts) -> str:
         name = f"{profile} of {name}" if product else profile
     left_open = count is None or (isinstance(count, Unknown) and count.category == "any host")
     occupied = left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes")
-    shown = facts.expected("parallel_size") if occupied else count
+    shown = facts.expected("parallel_size") if occupied else 1 if left_open and _is_one_process(role) else count
     amount = units.human(shown, "") if isinstance(shown, int | float) else "?"
     return f"{amount} × {name}"
+
+
+def _is_one_process(role: Role) -> bool:
+    """Whether a program that computes itself is started once and spreads its model over no other GPUs."""
+    if role.value("launcher") is not None or role.value("spills") is not None:
+        return False
+    stated = role.value("sharding")
+    return bool(role.text("task") or engines.is_training(role)) and (stated is None or isinstance(stated, Unknown))
 
 
 def _name_resource(role: Role) -> str:
