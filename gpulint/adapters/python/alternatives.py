@@ -21,7 +21,7 @@ from gpulint.workload import Decision, Field, Member, Origin, Unknown, Value
 
 POINTS_MAX, READINGS_MAX = 64, 32
 """Points that are tried, and how often a program is read to find those that matter."""
-STEPS_MAX = 600_000
+STEPS_MAX = 150_000
 """Steps that all readings of one program may take, about."""
 DECIDED_MAX, MEMBERS_MAX = 4, 8
 """Points that matter, and members of a decision."""

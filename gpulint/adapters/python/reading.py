@@ -41,10 +41,17 @@ ANOTHER = Unknown("the program starts several engines with different settings", 
 KEPT_MAX = 8
 _points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
 """The points that matter of the last programs."""
+LOADS = re.compile(
+    r"from_pretrained|\b(?:LLM|Engine|Llama|SentenceTransformer|CrossEncoder|WhisperModel|load_model|pipeline)\("
+)
+"""What a module that loads a model itself has."""
+COMPUTING_MAX = 64
 IMPORTERS_MAX = 6
 """The most programs that are read to see whether one of them uses a module."""
 OF_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 TOO_LARGE = "a program has more than {} bytes"
+_computing: dict[str, tuple[_Find, bool]] = {}
+"""Which of the last programs that modules belong to compute something."""
 _evaluated: dict[object, tuple[_Find, Evaluated]] = {}
 """The last programs, by what starts them."""
 
@@ -154,20 +161,37 @@ def read_uncalled(document: Document, evaluated: Evaluated, repository: Reposito
     Their arguments have their defaults. A module belongs to a program that imports it and computes something. A test
     computes nothing.
     """
-    if OF_TESTS.search(document.path) or "pytest" in document.text:
+    if OF_TESTS.search(document.path) or "pytest" in document.text or not LOADS.search(document.text):
         return None
-    for path in repository.list_importers(document.path)[:IMPORTERS_MAX]:
-        importer = next(iter(repository.read_documents(path)), None)
-        if importer is not None and read_alone(importer, repository)[1] is not None:
-            return None
-    evaluated.enter_rest()
+    evaluated.enter_rest(document.path)
     calls = [call for call in evaluated.calls if isinstance(call.place, Place) and call.place.document is document]
     found = recognise_calls(calls, document, releases.read_files(document.path, repository))
     if found is None or _may_stay_on_cpu(found, calls):
         return None
     checkpoint = found.fields.get("checkpoint")
-    is_known = checkpoint is not None and not isinstance(checkpoint.value, Unknown)
-    return _merge_files(found, document.path, repository) if is_known else None
+    if checkpoint is None or isinstance(checkpoint.value, Unknown):
+        return None
+    importers = repository.list_importers(document.path)[:IMPORTERS_MAX]
+    used = any(_computes_alone(path, repository) for path in importers)
+    return None if used else _merge_files(found, document.path, repository)
+
+
+def _computes_alone(path: str, repository: Repository) -> bool:
+    """Return whether a program that nothing here starts computes something; each is read once."""
+    known = _computing.get(path)
+    if known is not None and known[0].is_same(repository):
+        return known[1]
+    document, found = next(iter(repository.read_documents(path)), None), None
+    find = _make_find(repository, document)
+    if document is not None:
+        evaluated = python.evaluate(path, find, None, {}, known=KNOWN)
+        reached = _list_reached(document, evaluated)
+        found = recognise_calls(reached, document, releases.read_files(path, repository))
+        found = None if found is not None and _may_stay_on_cpu(found, reached) else found
+    while len(_computing) >= COMPUTING_MAX:
+        del _computing[next(iter(_computing))]
+    _computing[path] = find, found is not None
+    return found is not None
 
 
 def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:

@@ -25,7 +25,7 @@ class Evaluated(NamedTuple):
     modules: Mapping[str, Scope]
     calls: Sequence[Object]
     returned: Mapping[int, Value]
-    enter_rest: Callable[[], None]
+    enter_rest: Callable[..., None]
     points: Mapping[tuple[object, ...], Point] = {}
     count_steps: Callable[[], int] = lambda: 0
 

@@ -126,10 +126,10 @@ class Program:
             self._note_limit(error)
         return self.modules.get(path)
 
-    def enter_rest(self) -> None:
-        """Evaluate the functions and classes that nothing calls."""
+    def enter_rest(self, path: str = "") -> None:
+        """Evaluate the functions and classes that nothing calls: those of one module, or of all."""
         try:
-            self._run_rest()
+            self._run_rest(path)
         except (_LimitError, RecursionError) as error:
             self._note_limit(error)
 
@@ -153,12 +153,13 @@ class Program:
         self.run(parsed.tree.body, scope)
         return scope
 
-    def _run_rest(self) -> None:
+    def _run_rest(self, path: str) -> None:
         """Enter the functions and classes that nothing calls, with open arguments."""
         if not self._reached:
             return
         self._reached = False
-        for scope in list(self.modules.values()):
+        modules = list(self.modules.values())
+        for scope in [scope for scope in modules if not path or scope.document.path == path]:
             for value in list(scope.names.values()):
                 if isinstance(value, Function) and value.scope is scope and not isinstance(value.node, ast.Lambda):
                     self._enter_rest(value)
