@@ -21,7 +21,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _INSTRUCTION = re.compile(r"[ \t]*+(?P<name>[A-Za-z]++)[ \t]++(?P<rest>.*)", re.S)
 _FROM = re.compile(r"(?:--\S+[ \t]+)*+(?P<image>\S+)(?:[ \t]+[Aa][Ss][ \t]+(?P<stage>\S+))?[ \t]*")
 _HERE = re.compile(r"<<-?[\"']?(\w+)[\"']?")
-_VARIABLE = re.compile(r"\$(?:(?P<bare>\w+)|\{(?P<name>\w+)(?P<operator>:?[-+])?(?P<word>[^{}$]*)\})")
+_VARIABLE = re.compile(r"\$(?:(?P<bare>\w++)|\{(?P<name>\w++)(?P<operator>:?[-+])?(?P<word>[^{}$]*+)\})")
 _PAIR = re.compile(r"""(?<!\w)(\w++)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s"'\\])*)""")
 TAKING_HERE = frozenset({"RUN", "COPY", "ADD"})
 

@@ -19,7 +19,7 @@ LOOK_UP = re.compile(
 """A variable with filters that gpulint applies; everything else between braces is open."""
 TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\{\{|\{%")
 DEFAULT = re.compile(
-    r"default\(\s*(?P<quote>['\"]?)(?P<value>[^'\"(){}]*)(?P=quote)\s*(?:,\s*true\s*)?\)", re.IGNORECASE
+    r"default\(\s*+(?P<quote>['\"]?)(?P<value>[^'\"(){}]*+)(?P=quote)\s*+(?:,\s*+true\s*+)?\)", re.IGNORECASE
 )
 
 

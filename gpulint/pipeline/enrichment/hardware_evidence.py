@@ -29,7 +29,7 @@ WORDS_OF_HARDWARE = (
     r"gpus?|gpu (?:model|type|name|hardware)|graphics(?: cards?)?|video cards?|accelerators?|hardware(?: target)?|target hardware"
     r"|gpu ?型号|显卡(?:型号)?|硬件|그래픽(?: ?카드)?|ハードウェア|видеокарт[аы]|(?:training )?(?:environment|machine|hardware)"
 )
-LABEL = re.compile(rf"[\s>*+|-]*(?:\*\*)?(?:{WORDS_OF_HARDWARE})(?:\*\*)?\s*(?:\*\*)?\s*[:：|]", re.IGNORECASE)
+LABEL = re.compile(rf"[\s>*+|-]*+(?:{WORDS_OF_HARDWARE})(?:\*\*)?\s*+(?:\*\*\s*+)?[:：|]", re.IGNORECASE)
 """A line that is labelled as the hardware: `- **GPU**: …`, `| GPU | … |`."""
 OF_HARDWARE = re.compile(rf"[\s*]*(?:{WORDS_OF_HARDWARE})[\s*]*", re.IGNORECASE)
 HARDWARE_SECTION = re.compile(

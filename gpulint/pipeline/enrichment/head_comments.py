@@ -24,7 +24,7 @@ LEADS = re.compile(
 )
 COMMENT = re.compile(r"\s*#(?!\s*gpulint:|!|SBATCH|PBS|BSUB)\s*(?P<text>[^\r\n]*)")
 REQUEST = re.compile(
-    r"\s*#(?:SBATCH|PBS|BSUB)\s+[^#\r\n]*(?:gpu|gres|partition|constraint|-p\s|-C\s)[^#\r\n]*#+\s*(?P<text>[^\r\n]*)",
+    r"\s*+#(?:SBATCH|PBS|BSUB)\s(?=[^#\r\n]*(?:gpu|gres|partition|constraint|-p\s|-C\s))[^#\r\n]*+#++\s*+(?P<text>[^\r\n]*)",
     re.IGNORECASE,
 )
 """A line that requests GPUs or a partition, with a comment behind it."""

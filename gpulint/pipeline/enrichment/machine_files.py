@@ -22,7 +22,8 @@ INVENTORY = re.compile(
 """Inventories of Ansible, and settings of ssh."""
 FILES_MAX, CHARACTERS_MAX = 8, 60_000
 PRINTED = re.compile(
-    r"^\|[ \t]+\d+[ \t]+(?P<table>(?:NVIDIA|Tesla|Quadro|GeForce|TITAN)[ \t][^|\r\n]*?)[ \t]+(?:On|Off|N/A)[ \t]*\|"
+    r"^\|[ \t]++\d++[ \t]++(?P<table>(?:NVIDIA|Tesla|Quadro|GeForce|TITAN)"
+    r"(?:[^|\r\n \t]++|[ \t]++(?!(?:On|Off|N/A)[ \t]*+\|))*+)[ \t]++(?:On|Off|N/A)[ \t]*+\|"
     r"|^GPU \d+: (?P<line>[^()\r\n]+) \(UUID",
     re.MULTILINE,
 )

@@ -20,7 +20,7 @@ SELF = "_self_"
 ENTRY = re.compile(r"(?:override |optional )*(?P<group>[^@ ]+)(?:@(?P<package>\S+))?")
 """An entry of a defaults list: a group, and the section that its file becomes."""
 REFERENCE = re.compile(r"\$\{(?P<name>[\w./-]+)\}")
-VARIABLE = re.compile(r"\$\{oc\.env:(?P<name>\w+)(?:, *(?P<default>[^{}]*))?\}")
+VARIABLE = re.compile(r"\$\{oc\.env:(?P<name>\w++)(?:, *+(?P<default>[^{}]*+))?\}")
 FLAGS = {"--config-name": "name", "-cn": "name", "--config-path": "folder", "-cp": "folder", "--config-dir": "folder"}
 
 
