@@ -190,7 +190,7 @@ def _read_bentoml(call: Object, reader: Reader) -> dict[str, Field]:
     kind = resources.entries.get("gpu_type")
     named = read_text(kind)
     if kind is None or named is None:
-        left = Unknown("the deployment decides the accelerator", "any host")
+        left = Unknown("the accelerator depends on the deployment", "any host")
         return {"gpus_per_pod": count, "accelerator": Field(left, count.origins)}
     place = reader.origins(kind, call.place)
     found = gpu_spec_strings.product(("bentoml",), named.removeprefix("nvidia-").removeprefix("tesla-"))
@@ -220,7 +220,7 @@ def _find_product(kind: Value | None, call: Object, count: Field, reader: Reader
     """Return the accelerator that Ray is asked for by its name; a name of several products leaves the choice open."""
     named = (read_text(kind) or "").removeprefix("NVIDIA_TESLA_").removeprefix("NVIDIA_")
     if kind is None or not named:
-        return Field(Unknown("the Ray cluster decides the accelerator", "any host"), count.origins)
+        return Field(Unknown("the accelerator depends on the Ray cluster", "any host"), count.origins)
     place = reader.origins(kind, call.place)
     product = gpu_spec_strings.product(
         ("ray",), named.replace("A100-40G", "A100-40GB").replace("A100-80G", "A100-80GB")

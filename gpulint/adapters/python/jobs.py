@@ -105,7 +105,7 @@ def _read_machines(job: Job, reader: Reader) -> dict[str, Field] | None:
     stated = _read_gpus(job, reader)
     if stated.get("gpus_per_pod", Field(1)).value in (0, None):
         return None
-    left = Unknown("the platform decides the machine", MACHINE)
+    left = Unknown("the machine depends on the platform", MACHINE)
     at = (reader.word(Constant(job.call.name, job.call.place), job.call.place).origin,)
     fields = {"gpus_per_pod": Field(left, at), "accelerator": Field(left, at), **stated}
     nodes = _add(job, "nodes", reader)
