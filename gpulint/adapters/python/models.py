@@ -195,7 +195,7 @@ def _read_targets(config: Object, reader: Reader) -> Field:
     if unread or not names:
         return Field(
             Unknown(
-                f"gpulint does not know the LoRA targets {' '.join(unread)}" if unread else "target_modules is empty",
+                f"gpulint does not know the LoRA targets {' '.join(unread)}" if unread else "no LoRA target is named",
                 choices=vocabulary.ADAPTED,
             ),
             reader.origins(targets, config.place),
