@@ -15,7 +15,7 @@ from gpulint.pipeline.watchdog import Watchdog
 from gpulint.report.model import Finding, Report, Skip
 from gpulint.source.repository import Source, mentions
 
-LIMIT = f"more than {mentions.USERS_MAX} files name it; the others were not checked with it"
+LIMIT = f"more than {mentions.USERS_MAX} files use it; only the first {mentions.USERS_MAX} were checked with it"
 
 
 def add(report: Report, run: Session, paths: Sequence[str], seen: Collection[str], watchdog: Watchdog) -> Report:

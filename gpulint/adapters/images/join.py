@@ -24,12 +24,12 @@ SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
 TEMPLATES = frozenset({"j2", "tmpl", "tpl", "template", "dockerignore", "md"})
 ASIDE = frozenset({".devcontainer", "tests", "test", "docs", ".github", "third_party", "vendor", "ci"})
 """Folders whose Dockerfiles build what works on a repository, not what it deploys."""
-BY_NAME = "the image is assumed to be the one that {} builds, which has its name"
-ALONE = "the image is assumed to be the one that {} builds, the repository's only one"
-ELSEWHERE = "the image is assumed to be the one that {} builds, which has its name in another registry"
+BY_NAME = "the image is assumed to be the one that {} builds: the file or its folder has the name of the image"
+ALONE = "the image is assumed to be the one that {} builds: it is the only Dockerfile outside folders such as tests and docs"
+ELSEWHERE = "the image is assumed to be the one that {} builds: that image has the same name in another registry"
 ALIKE, COMPATIBLE, SAME = 1, 2, 3
 """How far the names of two images agree."""
-BY_FILE = "the image is assumed to be the one that {} builds, the only one with {}"
+BY_FILE = "the image is assumed to be the one that {} builds: no other Dockerfile of the repository adds {}"
 
 _Stated = tuple[str, str | None, str, tuple[tuple[str, str], ...]]
 """A Dockerfile, its context, the stage and the arguments of a build."""

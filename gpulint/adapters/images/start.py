@@ -133,7 +133,7 @@ def _expand(
             arguments=tuple(container_command.refer(word, named.origin) for word in one.arguments)
         )
         if not _starts_script(invocation.arguments, words, find) or excess.is_over(
-            SCRIPTS_MAX + 1 - left, SCRIPTS_MAX, "scripts of an image start one another more than {} deep"
+            SCRIPTS_MAX + 1 - left, SCRIPTS_MAX, "scripts of an image start one another more than {} levels deep"
         ):
             yield invocation
             continue

@@ -214,11 +214,11 @@ def _name_point(point: Point) -> str:
 
 def _name_decider(point: Point) -> str:
     named = {CALLER: f"the argument {point.name}", ENVIRONMENT: f"the environment variable {point.name}"}
-    return named.get(point.decider, "the program, when it runs") if point.name else "the program, when it runs"
+    return named.get(point.decider, "the program at run time") if point.name else "the program at run time"
 
 
 def _name_source(point: Point) -> str:
-    return f"the program{_locate(point)} states each of them"
+    return f"the program states each value{_locate(point)}"
 
 
 def _locate(point: Point) -> str:

@@ -32,7 +32,7 @@ CASTS = frozenset({"half", "bfloat16", "double", "type", "set_default_dtype", "c
 FORMATS = frozenset({"float16", "bfloat16", "half"})
 DEEP_MAX = 12
 DIFFERENCE_MAX = 0.02
-COUNTED = "the layers are counted in the program's own classes"
+COUNTED = "the parameters are counted from the layers in the program's own classes"
 
 
 class Layer(NamedTuple):

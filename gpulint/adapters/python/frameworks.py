@@ -156,7 +156,7 @@ def _read_targets(call: Object, names: Value | None, reader: Reader) -> Field:
     origins = reader.origins(names, call.place)
     listed = [read_text(item) or "" for item in names.items] if isinstance(names, Items) else []
     if not listed or any(name not in LETTERS for name in listed) or is_on(call.get("apply_lora_to_output")):
-        return Field(Unknown("the matrices are computed at run time", choices=vocabulary.ADAPTED), origins)
+        return Field(Unknown("the matrices of the adapters are not known", choices=vocabulary.ADAPTED), origins)
     mlp = "gud" if is_on(call.get("apply_lora_to_mlp")) else ""
     return Field("".join(LETTERS[name] for name in listed) + mlp, origins)
 

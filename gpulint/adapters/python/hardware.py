@@ -156,7 +156,7 @@ def _read_serverless(platform: str, call: Object, reader: Reader) -> dict[str, F
     choices = [choice for value in values if (choice := _read_choice(value, call, reader)) is not None]
     if not choices or len(choices) < len(values):
         unknown = make_field(reader, stated, call.place)
-        why = unknown.value if isinstance(unknown.value, Unknown) else Unknown("the GPU is not known")
+        why = unknown.value if isinstance(unknown.value, Unknown) else Unknown("the requested GPU is not known")
         return {"gpus_per_pod": Field(why, unknown.origins), "accelerator": Field(why, unknown.origins)}
     fields = gpu_spec_strings.fields(platform, choices)
     count = call.get("gpu_count")
@@ -190,7 +190,7 @@ def _read_bentoml(call: Object, reader: Reader) -> dict[str, Field]:
     kind = resources.entries.get("gpu_type")
     named = read_text(kind)
     if kind is None or named is None:
-        left = Unknown("the accelerator is up to the deployment", "any host")
+        left = Unknown("the accelerator depends on the deployment", "any host")
         return {"gpus_per_pod": count, "accelerator": Field(left, count.origins)}
     place = reader.origins(kind, call.place)
     found = gpu_spec_strings.product(("bentoml",), named.removeprefix("nvidia-").removeprefix("tesla-"))
@@ -208,7 +208,9 @@ def _read_ray(call: Object, reader: Reader) -> dict[str, Field]:
         return {}
     count = make_field(reader, stated, call.place)
     if isinstance(count.value, float):
-        count = Field(Unknown("a share of a GPU is requested") if count.value % 1 else int(count.value), count.origins)
+        count = Field(
+            Unknown("the program requests a share of a GPU") if count.value % 1 else int(count.value), count.origins
+        )
     if count.value == 0:
         return {}
     return {"gpus_per_pod": count, "accelerator": _find_product(entries.get("accelerator_type"), call, count, reader)}
@@ -218,15 +220,14 @@ def _find_product(kind: Value | None, call: Object, count: Field, reader: Reader
     """Return the accelerator that Ray is asked for by its name; a name of several products leaves the choice open."""
     named = (read_text(kind) or "").removeprefix("NVIDIA_TESLA_").removeprefix("NVIDIA_")
     if kind is None or not named:
-        return Field(Unknown("the accelerator is up to the Ray cluster", "any host"), count.origins)
+        return Field(Unknown("the accelerator depends on the Ray cluster", "any host"), count.origins)
     place = reader.origins(kind, call.place)
     product = gpu_spec_strings.product(
         ("ray",), named.replace("A100-40G", "A100-40GB").replace("A100-80G", "A100-80GB")
     )
     family = hardware.find_family(named)
-    left = Unknown(
-        f"{named} is one of several products", gpu_spec_strings.DECIDED if family else "any host", choices=family
-    )
+    reason = f"several products have the name {named}" if family else f"the accelerator {named} is not known"
+    left = Unknown(reason, gpu_spec_strings.DECIDED if family else "any host", choices=family)
     return Field(product or left, place)
 
 
@@ -241,8 +242,10 @@ def read_scaling(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
     each = resources.entries.get("GPU", Constant(1)) if isinstance(resources, Mapping) else Constant(1)
     if isinstance(count.value, int):
         gpus = read_number(each)
-        count = Field(count.value * gpus if gpus else Unknown("a share of a GPU is requested"), count.origins)
-    spread = Unknown("how the workers spread over nodes is up to the Ray cluster", "any host")
+        count = Field(
+            count.value * gpus if gpus else Unknown("the number of GPUs of each worker is not known"), count.origins
+        )
+    spread = Unknown("the Ray cluster decides how many workers run on a node", "any host")
     return {
         "gpus_per_replica": count,
         "gpus_per_pod": Field(count.value if count.value == 1 else spread, count.origins),
@@ -311,7 +314,7 @@ def _read_copies(call: Object, reader: Reader) -> dict[str, Field]:
     entries = requests.entries if isinstance(requests, Mapping) else {}
     gpus, copies = entries.get("num_accelerators"), entries.get("copies", Constant(1, call.place))
     if gpus is None:
-        unread = Unknown("the resources of each copy of the model are not known")
+        unread = Unknown("the number of GPUs of each copy of the model is not known")
         return {"gpus_per_replica": Field(unread, reader.origins(resources, call.place))}
     return {
         "gpus_per_replica": make_field(reader, gpus, call.place),
@@ -323,7 +326,7 @@ def read_instance(value: Value, call: Object, reader: Reader) -> dict[str, Field
     """Return the accelerator and GPUs of a machine type of SageMaker."""
     field = make_field(reader, value, call.place)
     if not isinstance(field.value, str):
-        left = field.value if isinstance(field.value, Unknown) else Unknown(f"{field.value} is no machine type")
+        left = field.value if isinstance(field.value, Unknown) else Unknown(f"{field.value} is not a machine type")
         unknown = Field(left, field.origins)
         return {"gpus_per_pod": unknown, "accelerator": unknown}
     machine = Field(field.value.removeprefix("ml."), field.origins)

@@ -202,7 +202,9 @@ def _read_exllama(call: Object, calls: Sequence[Object], reader: Reader) -> Read
         return None
     place = reader.origins(folder, call.place)
     fields = {"checkpoint": make_field(reader, folder, call.place)}
-    fields["quantization"] = Field(Unknown("the files of the model state their bits per weight", "local path"), place)
+    fields["quantization"] = Field(
+        Unknown("only the files of the model state the bits per weight", "local path"), place
+    )
     cache = next((one for one in calls if last_name(one).startswith("ExLlamaV2Cache")), None)
     length = cache.get("max_seq_len") if cache is not None else None
     if cache is not None and length is not None and read_number(length):
@@ -217,7 +219,7 @@ def _read_diffusers(call: Object, calls: Sequence[Object], reader: Reader) -> Re
         place = reader.origins(None, offload.place)
         fields |= {"spills": Field(True, place), "cpu_offload_bytes": Field(OFFLOADED, place)}
     elif runs_on_gpu(calls) and not _may_quantise(call, calls):
-        fields["quantization"] = Field(None, source="the program gives the pipeline no quantised part")
+        fields["quantization"] = Field(None, source="the program passes no quantised part to the pipeline")
     return _build(call, reader, fields)
 
 

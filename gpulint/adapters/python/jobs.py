@@ -80,7 +80,7 @@ def _read_engine(job: Job, role: Role, reader: Reader, pins: releases.Pins) -> R
     if found is None:
         return None
     left_open = settings is not None and not isinstance(settings, Entries | Object)
-    role = _apply(role, found._replace(open_ended="the settings are computed at run time" if left_open else ""))
+    role = _apply(role, found._replace(open_ended="the program computes the settings at run time" if left_open else ""))
     return role if job.platform != RAY else _count_ranks(role)
 
 
@@ -88,7 +88,7 @@ def _count_ranks(role: Role) -> Role:
     """Return a role with one GPU for each rank, as Ray places them."""
     sizes = [role.fields.get(name, Field(1)) for name in ("tensor_parallel", "pipeline_parallel")]
     ranks = replica.product(*sizes)
-    spread = Unknown("how the ranks spread over nodes is up to the Ray cluster", MACHINE)
+    spread = Unknown("the Ray cluster decides how many ranks run on a node", MACHINE)
     one = ranks.value == 1
     return role.having(
         gpus_per_replica=ranks,
@@ -105,7 +105,7 @@ def _read_machines(job: Job, reader: Reader) -> dict[str, Field] | None:
     stated = _read_gpus(job, reader)
     if stated.get("gpus_per_pod", Field(1)).value in (0, None):
         return None
-    left = Unknown("the machine is up to the platform", MACHINE)
+    left = Unknown("the machine depends on the platform", MACHINE)
     at = (reader.word(Constant(job.call.name, job.call.place), job.call.place).origin,)
     fields = {"gpus_per_pod": Field(left, at), "accelerator": Field(left, at), **stated}
     nodes = _add(job, "nodes", reader)
@@ -117,9 +117,13 @@ def _read_machines(job: Job, reader: Reader) -> dict[str, Field] | None:
 def _count_replicas(job: Job, reader: Reader) -> Field:
     stated = job.find("replicas")
     if stated is None:
-        return Field(1, source="one run or replica")
+        return Field(1, source="one run or replica unless stated otherwise")
     field = make_field(reader, stated, job.call.place)
-    return field if isinstance(field.value, int) else Field(Unknown("the platform scales the replicas"), field.origins)
+    return (
+        field
+        if isinstance(field.value, int)
+        else Field(Unknown("the platform decides the number of replicas"), field.origins)
+    )
 
 
 def _read_gpus(job: Job, reader: Reader) -> dict[str, Field]:

@@ -40,7 +40,7 @@ NO_ADAPTERS: Mapping[str, Field] = {
     name: Field(None, source="the program configures no adapters") for name in ("lora_rank", "lora_targets")
 }
 UNDIVIDED: Mapping[str, Field] = {
-    name: Field(1, source="the program divides no layers over ranks")
+    name: Field(1, source="the program uses no tensor or pipeline parallelism")
     for name in ("tensor_parallel", "pipeline_parallel")
 }
 AS_LOADED = Field("as-loaded", source="the program states no number format where it loads the model")
@@ -70,13 +70,13 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     if config is not None or "lora_rank" not in fields or fields["lora_rank"].value is None:
         adapted = models.read_adapters(config, reader) if config is not None else {}
         fields |= adapted or {**NO_ADAPTERS, **read_frozen(calls, reader)}
-    fields["activation_checkpointing"] = Field("none", source="the program calls nothing that recomputes activations")
+    fields["activation_checkpointing"] = Field("none", source="the program does not enable activation checkpointing")
     for call in calls:
         fields |= _read_part(call, fields, reader)
     if not core and not any(last_name(call) == "PipelineModule" for call in calls):
         fields |= UNDIVIDED
     fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
-    return Reading(fields, place, "the program trains in a loop of its own" if core else "")
+    return Reading(fields, place, "the program has its own training loop" if core else "")
 
 
 def _learns(call: Object) -> bool:

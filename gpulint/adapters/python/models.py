@@ -131,7 +131,8 @@ def read_quantization(call: Object, reader: Reader) -> dict[str, Field]:
         return {}
     return {
         "quantization": Field(
-            Unknown("the program quantises the weights when it loads them"), reader.origins(config, call.place)
+            Unknown("the program quantises the weights, in a format that is not known"),
+            reader.origins(config, call.place),
         )
     }
 
@@ -172,7 +173,7 @@ def _read_targets(config: Object, reader: Reader) -> Field:
     further = config.get("modules_to_save")
     if (further is not None and not is_nothing(further) and not _is_empty(further)) or is_on(config.get("use_dora")):
         return Field(
-            Unknown("further modules are trained"),
+            Unknown("further weights are trained (modules_to_save or DoRA)"),
             reader.origins(further or targets, config.place),
         )
     if targets is None or is_nothing(targets):
@@ -186,14 +187,17 @@ def _read_targets(config: Object, reader: Reader) -> Field:
             make_field(reader, targets, config.place)
             if not isinstance(targets, Items | Constant)
             else Field(
-                Unknown("the matrices are computed at run time", choices=vocabulary.ADAPTED),
+                Unknown("the program computes the matrices of the adapters at run time", choices=vocabulary.ADAPTED),
                 reader.origins(targets, config.place),
             )
         )
     unread = [name for name in names if name not in key_tables.LETTERS]
     if unread or not names:
         return Field(
-            Unknown(f"{' '.join(unread) or 'nothing'} is not a listed matrix", choices=vocabulary.ADAPTED),
+            Unknown(
+                f"gpulint does not know the LoRA targets {' '.join(unread)}" if unread else "no LoRA target is named",
+                choices=vocabulary.ADAPTED,
+            ),
             reader.origins(targets, config.place),
         )
     letters = "".join(dict.fromkeys("".join(key_tables.LETTERS[name] for name in names)))

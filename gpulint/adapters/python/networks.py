@@ -36,7 +36,7 @@ def read(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
         return {}
     counted = count(model)
     if not counted:
-        reason = f"the network {model.cls.name} has a layer whose size the text of the program does not state"
+        reason = f"the program does not state the size of every layer of the network {model.cls.name}"
         return {"checkpoint": Field(Unknown(reason, OWN), reader.origins(None, model.place))}
     return {
         "network": Field(

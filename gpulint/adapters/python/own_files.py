@@ -14,7 +14,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Command, Field
 
 WORDS_MAX = 60
-ASSUMED = "the program is not read; its settings are read as Transformers and PEFT mean them"
+ASSUMED = "the training program is not known; its settings are assumed to mean the same as in Transformers and PEFT"
 
 
 def read(command: Command, near: str, repository: Repository) -> Reading | None:

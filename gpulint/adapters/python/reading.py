@@ -301,7 +301,7 @@ def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:
             (defaults[key] for origin in field.origins if (key := (origin.document.path, origin.span)) in defaults), ""
         )
         fields[name] = (
-            replace(field, assumption=f"the program's own default, which {found} can replace")
+            replace(field, assumption=f"the program's default is used; {found} can replace it")
             if found and not field.assumption
             else field
         )

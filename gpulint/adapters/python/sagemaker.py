@@ -80,7 +80,7 @@ def read_model(call: Object, gpus: Field, reader: Reader) -> Reading | None:
     found = engines.read(Invocation(at, (), variables, entrypoint=True))
     if found is None or isinstance(image, Object) or read_text(image) is not None:
         return found
-    assumed = replace(found.fields["engine"], assumption=f"the variables are those of {TITLE}; the image is not known")
+    assumed = replace(found.fields["engine"], assumption=f"the image is not known; its variables are those of {TITLE}")
     return found._replace(fields={**found.fields, "engine": assumed})
 
 
@@ -135,7 +135,7 @@ def _read_lmi(model: Object, entries: AnyMapping[object, Value], gpus: Field, re
     if found is None:
         return None
     place = reader.origins(degree, model.place)
-    parts = Field(Unknown("the release of the container decides over how many GPUs it spreads a model"), place)
+    parts = Field(Unknown("the release of the container decides how many GPUs share the model"), place)
     if degree is not None:
         text = read_text(degree)
         whole = (

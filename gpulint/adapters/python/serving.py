@@ -231,7 +231,7 @@ def _read_ctransformers(call: Object, reader: Reader) -> list[Argument]:
         *_start(call, reader, "llama-server"),
         *(word for flag, value in named if value is not None for word in reader.flag(flag, value, call.place)),
         *reader.flag("--n-gpu-layers", layers or Constant(0, call.place), call.place),
-        *reader.flag("--ctx-size", context or Open("ctransformers chooses the length"), call.place),
+        *reader.flag("--ctx-size", context or Open("ctransformers decides the context length"), call.place),
     ]
 
 

@@ -21,7 +21,7 @@ ARGUMENTS = re.compile(r"(?:Seq2Seq|SentenceTransformer|CrossEncoder)?TrainingAr
 TRAINER = re.compile(r"(?:Seq2Seq|SentenceTransformer|CrossEncoder)?Trainer$")
 OF_TRAINER = ("max_seq_length", "packing", "max_length", "max_prompt_length", "max_completion_length")
 HALVES = ("bf16", "fp16")
-EITHER_HALF = Unknown("the program takes bfloat16 where the GPU has it, else float16", "own program")
+EITHER_HALF = Unknown("the program uses bfloat16 if the GPU supports it, else float16", "own program")
 BFLOAT_SINCE = 8.0
 """NVIDIA CUDA programming guide, compute capabilities: bfloat16 arithmetic from 8.0 on."""
 NOT_WORDS = frozenset({"fsdp_config", "gradient_checkpointing_kwargs", "model_init_kwargs"})

@@ -114,10 +114,10 @@ def explain(value: Value) -> tuple[str, str]:
         return value.reason, CATEGORIES.get(value.decider, OWN)
     if isinstance(value, Choice):
         shown = [text for member in value.members if (text := render(member)) is not None]
-        return f"the program chooses {' or '.join(shown[:4]) or 'it'} when it runs", OWN
+        return f"the program chooses {' or '.join(shown[:4]) or 'the value'} at run time", OWN
     if isinstance(value, Object) and value.name.endswith("device_count"):
-        return "one for each GPU that the machine has", "any host"
-    return "the program computes it", OWN
+        return "one for each GPU of the machine that runs the program", "any host"
+    return "the program computes the value at run time", OWN
 
 
 def render(value: Value) -> str | None:
@@ -195,7 +195,7 @@ def list_words(value: Value | None, reader: Reader, near: object) -> Sequence[Ar
 
     if isinstance(value, Items):
         words = [reader.word(item, near) for item in value.items]
-        tail = Argument(None, words[-1].origin, "further words are computed at run time") if words else None
+        tail = Argument(None, words[-1].origin, "the program computes further arguments at run time") if words else None
         return [*words, *([tail] if value.open_ended and tail is not None else [])]
     if not isinstance(value, Constant) or not isinstance(value.value, str):
         return None

@@ -17,6 +17,7 @@ READS_MAX = 100
 """The most times that one script is read."""
 CHARACTERS_MAX = 4_000_000
 """The most characters that all of these times read."""
+MANY_PRESETS = f"a script has more presets than {READS_MAX} readings or {CHARACTERS_MAX:,} characters in all allow"
 SETTING = re.compile(
     r"(?i)model|checkpoint|ckpt|tokenizer|pretrained|tensor|pipeline|parallel|(?:^|[-_])[tpd]p(?:$|[-_])|batch|seq|len|ctx|context"
     r"|dtype|quant|bits|precision|bf16|fp16|fp8|lora|peft|zero|deepspeed|fsdp|offload|gpu|nproc|num[-_]?processes|config|mem|cache|recipe|image"
@@ -63,7 +64,7 @@ def _find_alternatives(
     for choice in choices:
         items = [item for item, label in enumerate(choice.labels) if label]
         allowed -= len(items)
-        if excess.is_over(-allowed, 0, "the presets of a script take more than {} further readings"):
+        if excess.is_over(-allowed, 0, MANY_PRESETS):
             break
         for item in items:
             readings[((choice.key, item),)] = read_once(Choices({choice.key: item}))

@@ -75,7 +75,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     text = document.text
     inner = Document(document.path, document.index, text, Node("scalar", 0, len(text), text), "shell", text)
     for number, task in enumerate(_list_tasks(document)):
-        if excess.is_over(number + 1, RECIPES_MAX, "a file has more than {} tasks"):
+        if excess.is_over(number + 1, RECIPES_MAX, "an Ansible file has more than {} tasks"):
             return
         variables = ansible_variables.read(document, repository, task.play)
         commands = _translate(document, task, variables)

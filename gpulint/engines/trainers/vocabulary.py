@@ -79,7 +79,10 @@ def parse_letters(texts: Iterable[str]) -> Value | Unknown:
     words = [word for text in texts for word in re.split(r"[\s,]+", text.strip("[]'\"")) if word]
     unread = [word for word in words if word not in LETTERS]
     if unread or not words:
-        return Unknown(f"{' '.join(unread) or 'nothing'} is not a listed matrix", choices=ADAPTED)
+        return Unknown(
+            f"gpulint does not know the LoRA targets {' '.join(unread)}" if unread else "no LoRA target is named",
+            choices=ADAPTED,
+        )
     return "".join(dict.fromkeys("".join(LETTERS[word] for word in words)))
 
 

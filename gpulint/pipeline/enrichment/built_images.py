@@ -18,10 +18,10 @@ from gpulint.workload import Container, Field, Origin, Role, Unknown, Workload
 
 OF_MACHINES = frozenset({"gpus_per_pod", "gpus_per_replica", "pods_per_replica", "replicas", "accelerator"})
 """Fields in which the file that starts a container precedes what its image says."""
-OVERRIDABLE = "a variable is assumed to have the value of the Dockerfile, which another object may replace"
+OVERRIDABLE = "a variable is assumed to have its value from the Dockerfile; another object may replace it"
 OF_IMAGES = frozenset({"own program", "image default"})
 """Why a file does not state what its own image decides."""
-REPLACEABLE = "the Dockerfile's default is used, which --build-arg {} can replace"
+REPLACEABLE = "the Dockerfile's default is used; --build-arg {} can replace it"
 
 
 def merge_images(workload: Workload, repository: Repository) -> Workload:

@@ -34,10 +34,11 @@ def describe(facts: Facts, outcome: Outcome, rules: Sequence[Rule]) -> str:
         need = open_values.describe(example, outcome, rules).verdict
         return f"depends on the network: {EXAMPLE:g} billion parameters {_join(need)}"
     fitting = [size for size in SIZES if (found := _bound_size(facts, size)) and found.expected.rank >= FITTING]
-    count = units.human(example.expected.facts.expected("gpus_per_replica"), "")
+    gpus = example.expected.facts.expected("gpus_per_replica")
+    count = f"{units.human(gpus, '')} GPU" + ("" if gpus == 1 else "s")
     if not fitting:
-        return f"depends on the network: states of {SIZES[0]:g} billion parameters do not fit on {count} GPUs"
-    return f"depends on the network: states fit up to {max(fitting):g} billion parameters on {count} GPUs"
+        return f"depends on the network: states of {SIZES[0]:g} billion parameters do not fit on {count}"
+    return f"depends on the network: states fit up to {max(fitting):g} billion parameters on {count}"
 
 
 def _join(need: str) -> str:

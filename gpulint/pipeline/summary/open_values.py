@@ -178,7 +178,8 @@ def _describe_total(bounds: Bounds) -> str:
         return f"needs {units.human(facts.expected('weight_bytes'), 'bytes')} of GPU memory for the weights"
     gpus = facts.expected("gpus_per_replica")
     taken = units.human(facts.expected("state_bytes_per_gpu"), "bytes")
-    return f"needs {taken} of memory for the states on each of {units.human(gpus, '')} GPUs"
+    each = "1 GPU" if gpus == 1 else f"each of {units.human(gpus, '')} GPUs"
+    return f"needs {taken} of memory for the states on {each}"
 
 
 def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Sequence[Rule]) -> tuple[Fit, ...]:

@@ -112,7 +112,7 @@ def test_the_layers_of_a_decoder_are_counted(program: str, parameters: int | Non
 
 def test_a_network_that_is_counted_is_assumed() -> None:
     field = read_role(LLAMA).fields["network"]
-    assert field.assumption == "the layers are counted in the program's own classes"
+    assert field.assumption == "the parameters are counted from the layers in the program's own classes"
     assert (field.origins[-1].document.path, "kv_heads=2" in str(field.value)) == ("train.py", True)
 
 

@@ -138,7 +138,7 @@ def test_a_layer_of_open_size_is_named() -> None:
     )
     stated = read_role(program).value("checkpoint")
     assert isinstance(stated, Unknown)
-    assert "Net has a layer whose size" in stated.reason
+    assert "the size of every layer of the network Net" in stated.reason
 
 
 def test_a_counted_network_names_its_class() -> None:

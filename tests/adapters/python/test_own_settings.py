@@ -219,7 +219,7 @@ def test_the_settings_of_a_program_that_cannot_be_read_count_as_those_of_a_train
     files = {"job.sh": JOB.format(variables="", words="--config=cfg.yaml"), "cfg.yaml": SETTINGS}
     role = read_role({**files, **({"train.py": program} if program else {})}, "job.sh")
     assert values(role, *EXPECTED) == EXPECTED
-    assert "the program is not read" in role.fields["engine"].assumption
+    assert "the training program is not known" in role.fields["engine"].assumption
 
 
 def test_settings_that_train_nothing_are_no_run() -> None:

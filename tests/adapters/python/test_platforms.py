@@ -116,7 +116,7 @@ def test_a_number_is_no_machine_type_of_sagemaker() -> None:
     """
     (role,) = read_roles({"launch.py": program}, "launch.py")
     assert values(role, "gpus_per_pod", "pods_per_replica") == {
-        "gpus_per_pod": Unknown("1000 is no machine type"),
+        "gpus_per_pod": Unknown("1000 is not a machine type"),
         "pods_per_replica": 2,
     }
 

@@ -250,10 +250,22 @@ def test_a_file_says_which_dockerfile_builds_an_image(path: str, text: str) -> N
 
 
 ASSUMED = {
-    "the folder's name": ("llm/Dockerfile", "y/Dockerfile", "which has its name"),
-    "the file's name": ("docker/Dockerfile.llm", "docker/Dockerfile.web", "which has its name"),
-    "the file's first name": ("docker/llm.Dockerfile", "docker/web.Dockerfile", "which has its name"),
-    "the only one": ("Dockerfile", ".devcontainer/Dockerfile", "the repository's only one"),
+    "the folder's name": ("llm/Dockerfile", "y/Dockerfile", "the file or its folder has the name of the image"),
+    "the file's name": (
+        "docker/Dockerfile.llm",
+        "docker/Dockerfile.web",
+        "the file or its folder has the name of the image",
+    ),
+    "the file's first name": (
+        "docker/llm.Dockerfile",
+        "docker/web.Dockerfile",
+        "the file or its folder has the name of the image",
+    ),
+    "the only one": (
+        "Dockerfile",
+        ".devcontainer/Dockerfile",
+        "it is the only Dockerfile outside folders such as tests and docs",
+    ),
 }
 
 
