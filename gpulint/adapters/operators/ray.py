@@ -60,7 +60,31 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     elif kind == "RayService":
         yield replace(pods, adapter="ray", kind="inference", roles=tuple(_read_service(document, pods.roles)))
     else:
-        yield replace(pods, adapter="ray", roles=tuple(_defer_to_jobs(document, role) for role in pods.roles))
+        spread = _spread_engine(pods.roles)
+        yield replace(pods, adapter="ray", roles=tuple(_defer_to_jobs(document, role) for role in spread))
+
+
+def _spread_engine(roles: tuple[Role, ...]) -> tuple[Role, ...]:
+    """Return the pods of a cluster whose only engine has the GPUs of all of them: its ranks run on every Ray node.
+
+    Groups that differ, or whose size an autoscaler decides, leave the number open.
+    """
+    servers = [role for role in roles if role.text("engine")]
+    sizes = [(role.value("gpus_per_pod"), role.value("replicas"), role.value("pods_per_replica")) for role in roles]
+    if len(servers) != 1 or len(roles) == 1:
+        return roles
+    on_gpus = [size for size in sizes if size[0] != 0]
+    known = all(isinstance(number, int) for size in on_gpus for number in size if number is not None)
+    counted = (role.fields["gpus_per_pod"] for role in roles if "gpus_per_pod" in role.fields)
+    places = tuple(origin for field in counted for origin in field.origins)
+    pods = sum(int(str(count or 1)) * int(str(each or 1)) for _, count, each in on_gpus) if known else 0
+    if len({size[0] for size in on_gpus}) == 1 and known:
+        gpus = pods * int(str(on_gpus[0][0]))
+        counts = {"pods_per_replica": Field(pods, places), "gpus_per_replica": Field(gpus, places)}
+    else:
+        unknown = Field(Unknown("the worker groups decide how many GPUs the cluster has", "another object"), places)
+        counts = {"pods_per_replica": unknown, "gpus_per_replica": unknown}
+    return tuple(role.having(**counts) if role is servers[0] else role for role in roles)
 
 
 def _defer_to_jobs(document: Document, role: Role) -> Role:

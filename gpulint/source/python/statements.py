@@ -153,6 +153,7 @@ def _run_either(program: Evaluator, blocks: Sequence[Sequence[ast.stmt]], scope:
     """Run blocks of which one runs, and give each name the values that it can have after them."""
     before = dict(scope.names)
     held = _list_held(before)
+    lists = [(value, len(value.items)) for value in before.values() if isinstance(value, Items)]
     outcomes: list[dict[str, Value]] = []
     for block in blocks:
         scope.names.clear()
@@ -162,6 +163,10 @@ def _run_either(program: Evaluator, blocks: Sequence[Sequence[ast.stmt]], scope:
         returned = scope.names.get(RETURNED)
         before = before if returned is None else {**before, RETURNED: returned}
     _settle_held(held)
+    for value, length in lists:
+        if len(value.items) > length:  # only some of the blocks add to it
+            del value.items[length:]
+            value.open_ended = True
     scope.names.clear()
     if not outcomes:
         scope.names.update(before)

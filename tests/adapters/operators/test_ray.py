@@ -254,3 +254,39 @@ def test_a_service_without_pods_of_gpus_is_its_configurations() -> None:
         "vllm",
         "unknown: the pods that run it are not stated",
     ]
+
+
+CLUSTER = """
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: chat}}
+spec:
+  headGroupSpec:
+    template:
+      spec:
+        containers:
+          - name: head
+            image: registry.example/vllm:1
+            command: [vllm, serve, meta-llama/Llama-3.1-70B-Instruct, --tensor-parallel-size, "16"]
+            resources: {{limits: {{nvidia.com/gpu: 2}}}}
+  workerGroupSpecs:
+    - groupName: workers
+      replicas: {replicas}
+      template:
+        spec:
+          containers: [{{name: worker, image: "registry.example/vllm:1", resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]
+"""
+
+
+@pytest.mark.parametrize(("replicas", "gpus", "total"), [(7, 2, 16), (6, 2, 14)])
+def test_a_server_in_the_head_of_a_cluster_has_the_gpus_of_all_its_pods(replicas: int, gpus: int, total: int) -> None:
+    """2 GPUs of the head and 2 of each worker."""
+    workload = reading.workload(CLUSTER.format(replicas=replicas, gpus=gpus))
+    (server,) = [role for role in workload.roles if role.text("engine") == "vllm"]
+    assert server.value("gpus_per_replica") == total
+
+
+def test_groups_of_other_sizes_leave_the_gpus_of_a_cluster_open() -> None:
+    workload = reading.workload(CLUSTER.format(replicas=3, gpus=4))
+    (server,) = [role for role in workload.roles if role.text("engine") == "vllm"]
+    assert isinstance(server.value("gpus_per_replica"), Unknown)

@@ -679,3 +679,17 @@ def test_a_script_that_only_stops_a_program_does_not_start_it() -> None:
     serve = "from vllm import LLM\nLLM('Qwen/Qwen3-8B').generate('x')\n"
     assert len(read({"serve.py": serve, "stop.sh": "pkill -f serve.py\n"}, "serve.py")) == 1
     assert read({"serve.py": serve, "start.sh": "python serve.py\n"}, "serve.py") == []
+
+
+def test_an_argument_that_only_one_branch_adds_is_not_stated() -> None:
+    serve = """
+        import subprocess, torch
+        words = ["vllm", "serve", "Qwen/Qwen3-8B", "--max-model-len", "8192"]
+        if torch.cuda.get_device_name() == "NVIDIA H100":
+            words.extend(["--kv-cache-dtype", "fp8"])
+        subprocess.run(words)
+    """
+    job = "#!/bin/bash\n#SBATCH --gres=gpu:a100:1\npython serve.py\n"
+    role = read_role({"run.sbatch": job, "serve.py": serve}, "run.sbatch")
+    assert values(role, "engine", "max_model_len") == {"engine": "vllm", "max_model_len": 8192}
+    assert isinstance(role.value("kv_cache_dtype"), Unknown)
