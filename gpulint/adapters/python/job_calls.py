@@ -18,7 +18,7 @@ from gpulint.source.python.values import Items, Object, Value
 from gpulint.source.python.values import Mapping as Entries
 
 EVERY = "*"
-OWNER = "^"
+RECEIVER = "^"
 CALLED = "()"
 
 
@@ -75,7 +75,7 @@ def _follow(value: Value, steps: Sequence[str], calls: Sequence[Object]) -> Valu
 
 def _step(value: Value, step: str, calls: Sequence[Object]) -> Value | None:
     """Return the value that one step leads to."""
-    if step == OWNER:
+    if step == RECEIVER:
         return value.receiver if isinstance(value, Object) else None
     if step.endswith(CALLED):
         name = step.removesuffix(CALLED)

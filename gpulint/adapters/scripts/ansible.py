@@ -144,7 +144,7 @@ def _add_container(
     """Add the `docker run` that a container stands for."""
     builder.add(f"{tool} run -d", None)
     for key, option in OPTIONS.items():
-        if key in given:
+        if given.get(key) not in (None, "", [], {}):
             builder.add(f" {option} ", None)
             _add(builder, document, (*path, key), variables, quoted=True)
     _add_devices(builder, document, path, variables)
