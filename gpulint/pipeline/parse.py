@@ -85,7 +85,8 @@ def is_relevant(source: Source, rules: Iterable[Rule]) -> bool:
 def starts_program(source: Source, repository: Repository) -> bool:
     """Whether a script or program without a word about GPUs starts or imports one of the repository that is for GPUs."""
     if documents.is_program(source.path):
-        return b"__main__" in source.content and _computes(repository.list_imported(source.path), repository)
+        is_entry = source.path.endswith(".py") and b"__main__" in source.content
+        return is_entry and _computes(repository.list_imported(source.path), repository)
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False
     names = dict.fromkeys(documents.list_mentioned(source.content))

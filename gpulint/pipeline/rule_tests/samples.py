@@ -77,7 +77,9 @@ class ExampleRepository:
 
     def _find_mentions(self) -> Mentions:
         specs = tuple(sorted(path for path in self.files if not documents.is_program(path)))
-        programs = sorted(path for path in self.files if documents.is_program(path))
+        programs: dict[str, list[str]] = {}
+        for path in sorted(path for path in self.files if documents.is_program(path)):
+            programs.setdefault(path.rpartition("/")[2], []).append(path)
         return Mentions(specs, self.read, lambda name: self.find_programs(name, ""), lambda: programs)
 
     def search(self, pattern: str, near: str) -> str | None:

@@ -6,6 +6,7 @@ Names are compared, not paths: a container has the files in other folders. Whoev
 from __future__ import annotations
 
 import functools
+import itertools
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,12 +43,12 @@ class Mentions:
         specs: Sequence[str],
         read: Callable[[str], bytes | None],
         find_programs: Callable[[str], Sequence[str]],
-        list_programs: Callable[[], Sequence[str]],
+        index_programs: Callable[[], Mapping[str, Sequence[str]]],
     ) -> None:
         self._specs = specs
         self._read = read
         self._find_programs = find_programs
-        self._list_programs = list_programs
+        self._index_programs = index_programs
 
     def list_naming(self, path: str) -> Sequence[str]:
         """Return the specs that name a program."""
@@ -59,13 +60,13 @@ class Mentions:
 
     def list_imported(self, path: str) -> Sequence[str]:
         """Return the programs that a program may import, directly or through others."""
+        programs = self._index_programs()
         found: dict[str, None] = {}
         pending = [path]
         while pending and len(found) < IMPORTED_MAX:
-            names = dict.fromkeys(_list_imports(self._read(pending.pop(0)) or b""))
-            new = [
-                one for name in names for one in self._find_programs(f"{name}.py") if one not in found and one != path
-            ]
+            words = _list_words(self._read(pending.pop(0)) or b"")
+            named = (one for word in words for one in programs.get(f"{word}.py", ()))
+            new = [one for one in named if one not in found and one != path]
             found |= dict.fromkeys(new)
             pending += new
         return tuple(found)[:IMPORTED_MAX]
@@ -102,7 +103,7 @@ class Mentions:
     def _imported(self) -> Mapping[str, Sequence[str]]:
         """The programs that are no tests, by the names that they import."""
         found: dict[str, list[str]] = {}
-        for path in sorted(self._list_programs()):
+        for path in sorted(itertools.chain.from_iterable(self._index_programs().values())):
             for name in dict.fromkeys(_list_imports(self._read(path) or b"")) if not re.search(_TESTS, path) else ():
                 found.setdefault(name, []).append(path)
         return found
@@ -131,6 +132,12 @@ class Mentions:
                 found.setdefault(name, []).append(path)
                 pending |= dict.fromkeys(module for module in self._find_programs(f"{name}.py") if module not in done)
         return found
+
+
+def _list_words(content: bytes) -> Iterator[str]:
+    """Yield the words of the imports at the head of lines, among which are the modules; each once."""
+    lines = (line for line in content.split(b"\n") if line.startswith((b"from ", b"import ")))
+    yield from dict.fromkeys(re.findall(r"\w+", b"\n".join(lines).decode("utf-8", "replace")))
 
 
 def is_used(path: str) -> bool:

@@ -160,9 +160,6 @@ class Tree(abc.ABC):
             return ()
         return self._index_programs(scope).get(name, ())
 
-    def _list_programs(self, near: str) -> list[str]:
-        return [path for paths in self._index_programs(self._find_whole(near)).values() for path in paths]
-
     def _index_programs(self, scope: Scope) -> Mapping[str, list[str]]:
         """The program files of a scope by their base names."""
         if scope not in self._programs:
@@ -219,7 +216,7 @@ class Tree(abc.ABC):
                 specs,
                 self._read_unchanged,
                 functools.partial(self.find_programs, near=near),
-                functools.partial(self._list_programs, near),
+                functools.partial(self._index_programs, scope),
             )
         return self._mentions[scope]
 
