@@ -219,3 +219,61 @@ def test_files_about_machines_suggest_their_accelerator(name: str, text: str, ac
 
 def test_a_machine_file_that_disagrees_with_the_readme_suggests_nothing() -> None:
     assert shown({"README.md": "Runs on L40S.\n", "nvidia-smi.txt": SMI}) == OPEN
+
+
+# ---- records of runs
+
+
+def record(*names: str) -> dict[str, str]:
+    """The records of Weights & Biases of runs on these GPUs."""
+    text = '{"os": "Linux", "gpu":  "%s", "gpu_count":  1}'
+    return {f"wandb/run-{at}/files/wandb-metadata.json": text % name for at, name in enumerate(names)}
+
+
+def test_the_one_accelerator_of_all_recorded_runs_is_suggested() -> None:
+    assert shown(record("Tesla T4", "Tesla T4")) == "1 × Tesla T4 16GB"
+    assert shown(record("Tesla T4", "NVIDIA L4")) == OPEN
+    assert shown(record("NVIDIA GeForce MX450")) == OPEN
+
+
+# ---- partitions that documents describe
+
+
+JOB = """\
+#!/bin/bash
+#SBATCH --partition=fat
+#SBATCH --gres=gpu:4
+srun vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 4096
+"""
+TABLE = "| Partition | Nodes |\n|---|---|\n| gpu | 4x L40S |\n| `fat` | 8x B200 |\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", TABLE),
+        ("docs/cluster.md", "The fat partition has 8x B200 a node; it is full.\n"),
+        (
+            "README.md",
+            '    subgraph Fat["Fat Partition (8x B200 / node)"]\n    subgraph GPU["GPU Partition (4x L40S)"]\n',
+        ),
+        ("README.md", "- `--partition=fat`: B200\n- `--partition=gpu`: L40S\n"),
+    ],
+)
+def test_the_accelerator_of_a_partition_that_a_document_describes(name: str, text: str) -> None:
+    (role,) = samples.roles(samples.report(JOB, path="serve.sbatch", files={name: text.encode()}))
+    assert role.accelerator == "4 × B200 SXM 180GB"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TABLE.replace("`fat`", "big"),
+        "The fat partition has B200 and L40S.\n",
+        TABLE + "The fat partition has H100.\n",
+        "The fat-old partition has 8x B200, and gpu 4x L40S.\n",
+    ],
+)
+def test_other_descriptions_of_partitions_leave_the_accelerator_open(text: str) -> None:
+    (role,) = samples.roles(samples.report(JOB, path="serve.sbatch", files={"README.md": text.encode()}))
+    assert role.accelerator.startswith("4 × ? (")
