@@ -6,7 +6,7 @@ FOLDER holds one folder `owner+name` for each repository of the samples, at the 
 
 - program: the engine or trainer, or that the program is the repository's own
 - checkpoint: the last part of its id
-- GPUs: of one replica or run
+- GPUs: of one replica or run; bounded if it is a range that holds the reader's count
 - verdict: right if it is of the same kind as the reader's (fits, fails, depends, needs, open); bounded if it names what it
   depends on, or what it needs, where the reader had a verdict, or the reverse; wrong if one fits and the other fails
 
@@ -43,6 +43,7 @@ SPELLINGS = {
     "megatron-core": "megatron-lm",
 }
 
+AT_LEAST = " or more"
 LAUNCHERS = frozenset({"own", "pytorch", "torchrun", "python"})
 """Programs that stand for one of the repository's own."""
 
@@ -99,10 +100,16 @@ def score_row(row: dict[str, str], found: WorkloadSummary | None) -> list[Score]
     if row["checkpoint"].strip() not in ("", "-") and not row["checkpoint"].startswith("?"):
         scores.append(_compare("checkpoint", role.architecture if role else "", row["checkpoint"], _matches_checkpoint))
     if row["gpus"].strip().isdigit():
-        scores.append(
-            _compare("GPUs", role.accelerator.partition(" ×")[0] if role else "", row["gpus"].strip(), str.__eq__)
-        )
+        scores.append(_score_gpus(role.accelerator.partition(" ×")[0] if role else "", row["gpus"].strip()))
     return scores
+
+
+def _score_gpus(ours: str, theirs: str) -> Score:
+    """Return the score of a count; a range that holds the reader's count bounds it."""
+    if ours.endswith(AT_LEAST):
+        held = int(theirs) >= int(ours.removesuffix(AT_LEAST))
+        return Score("GPUs", "bounded" if held else "wrong", ours, theirs)
+    return _compare("GPUs", ours, theirs, str.__eq__)
 
 
 def _choose_role(found: WorkloadSummary | None) -> RoleSummary | None:
