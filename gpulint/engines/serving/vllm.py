@@ -121,7 +121,7 @@ def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
 def _drop_stray_words(stated: list[ParsedArgument]) -> list[ParsedArgument]:
     """Return the arguments without bare words if `--model` names the model, such as the value that a switch does not take.
 
-    Source: vllm v0.11.0, utils/__init__.py, FlexibleArgumentParser.parse_args; entrypoints/openai/api_server.py reads no positional.
+    Source: vllm v0.11.0, utils/__init__.py, FlexibleArgumentParser.parse_args; the module api_server reads no bare word.
     """
     if not any(argument.flag.name and argument.flag.field == "checkpoint" for argument in stated):
         return stated
