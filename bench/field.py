@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gpulint
+from gpulint.engines.serving import ollama
 from gpulint.report import verdicts
 from gpulint.report.model import RoleSummary, WorkloadSummary
 
@@ -100,7 +101,8 @@ def score_row(row: dict[str, str], found: WorkloadSummary | None) -> list[Score]
     if row["checkpoint"].strip() not in ("", "-") and not row["checkpoint"].startswith("?"):
         scores.append(_compare("checkpoint", role.architecture if role else "", row["checkpoint"], _matches_checkpoint))
     if row["gpus"].strip().isdigit():
-        scores.append(_score_gpus(role.accelerator.partition(" ×")[0] if role else "", row["gpus"].strip()))
+        counted = role.accelerator.partition(" ×")[0] if role else ""
+        scores.append(_score_gpus("0" if counted == "none" else counted, row["gpus"].strip()))
     return scores
 
 
@@ -160,9 +162,12 @@ def _matches_program(ours: str, theirs: str) -> bool:
 
 
 def _matches_checkpoint(ours: str, theirs: str) -> bool:
-    """Whether the last parts of two references are the same, whatever their case."""
+    """Whether the last parts of two references are the same, whatever their case, or theirs is Ollama's name of ours."""
     last = ours.partition(" (")[0].rstrip("/").rsplit("/", 1)[-1].lower().replace("___", ".")  # as ModelScope spells it
-    return bool(last) and last in re.split(r"[\s,;()]+|/", theirs.lower())
+    named = [ollama.read_model_name(word)["checkpoint"].value for word in theirs.split()]
+    parts = {value.rsplit("/", 1)[-1].lower() for value in named if isinstance(value, str)}
+    parts |= set(re.split(r"[\s,;()]+|/", theirs.lower()))
+    return bool(last) and last in parts
 
 
 def _compare(column: str, ours: str, theirs: str, matches: object) -> Score:
