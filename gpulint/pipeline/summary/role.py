@@ -16,7 +16,7 @@ from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import evaluate, memory_verdict, objectives
+from gpulint.policy.rules import evaluate, memory_verdict, objectives, taken_memory
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
@@ -68,6 +68,7 @@ def summarize(
         if opened
         else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
+        memory=opened.memory if opened else taken_memory.measure(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
         borderline=found.borderline if found else (),
