@@ -94,6 +94,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         mig_profiles,
         node_pools,
         own_scripts,
+        produced_checkpoint,
         python_programs,
         weights_storage,
     )
@@ -104,6 +105,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
+    workload = produced_checkpoint.merge_produced(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
