@@ -24,14 +24,14 @@ from gpulint.workload import Origin
 
 NAMES = (
     r"(?i)(?:.*\.(?:sh|bash|zsh|slurm|sbatch|sub|job|pbs|py|ipynb|ya?ml|mk)|(?:.*[.-])?dockerfile(?:[.-].*)?|containerfile"
-    r"|(?:gnu)?makefile|justfile|readme\.(?:md|rst|txt))"
+    r"|(?:gnu)?makefile|justfile|readme\.(?:md|rst|txt)|adapter_config\.json)"
 )
 """Files that may say how weights come about."""
 WORDS = re.compile(
     rb"huggingface-cli|\bhf[\"', \t]{1,4}download|snapshot_download|hf_hub_download|(?:huggingface|modelscope)\.c\w++/"
     rb"|modelscope[ \t]++download"
     rb"|save_pretrained|save_model|save_quantized|save_lora|export_dir|output_dir|--output-dir|merged|quantize|convert[-_]hf|ct2-transformers"
-    rb"|\boneshot\b|[Tt]rainer\("
+    rb"|\boneshot\b|base_model_name_or_path|[Tt]rainer\("
 )
 FILES_MAX = 4_000
 """Files whose bytes are searched."""

@@ -213,7 +213,7 @@ def _find_trained(trainer: Object, depth: int) -> Base | None:
 
 def _find_only(calls: Sequence[Object]) -> Base | None:
     """Return the only checkpoint that a program loads a model from, with the adapters that it configures."""
-    loads = [call for call in models.find_loaded(calls) if not PEFT_LOADS.search(call.name)]
+    loads = list(models.find_loaded(calls))
     found = {text for call in loads if (name := models.find_name(call)) is not None and (text := render(name))}
     if len(found) != 1:
         return None

@@ -62,7 +62,7 @@ def test_a_name_means_the_checkpoint_whose_id_has_its_words(name: str, reference
 def test_a_served_name_tells_what_a_local_path_holds() -> None:
     text = write(VLLM.format(", --served-model-name=qwen3-8b"))
     assert checkpoint(text) == "Qwen/Qwen3-8B"
-    assert checkpoint(write(VLLM.format(", --served-model-name=chat"))) == "/model (not in the catalog)"
+    assert checkpoint(write(VLLM.format(", --served-model-name=chat"))) == "? (the model in /model)"
 
 
 def test_a_stated_checkpoint_is_never_replaced_by_a_name() -> None:
@@ -125,4 +125,4 @@ def test_what_an_init_container_downloads_is_the_model(command: str) -> None:
 def test_two_downloads_to_one_folder_say_nothing() -> None:
     command = "hf download Qwen/Qwen3-14B --local-dir /model; hf download Qwen/Qwen3-8B --local-dir /model"
     init = f"  initContainers: [{{name: fetch, image: 'a:1', command: [sh, -c, '{command}']}}]\n"
-    assert checkpoint(write(VLLM.format(""), init)) == "/model (not in the catalog)"
+    assert checkpoint(write(VLLM.format(""), init)) == "? (the model in /model)"

@@ -47,6 +47,11 @@ def checkpoint(script: str, files: dict[str, str], path: str = "serve.sh") -> st
             LOADS + "PeftModel.from_pretrained(model, 'a').merge_and_unload().save_pretrained('weights/own')\n",
         ),
         ("merge.yaml", "model_name_or_path: Qwen/Qwen3-8B\nadapter_name_or_path: a\nexport_dir: weights/own\n"),
+        (
+            "conf/merge.yaml",
+            "model: {base_model_id: Qwen/Qwen3-8B, load_in_4bit: true}\ntraining: {output_dir: weights/own}\nlora: {r: 8}\n",
+        ),
+        ("weights/own/adapter_config.json", '{"peft_type": "LORA", "base_model_name_or_path": "Qwen/Qwen3-8B"}'),
         ("merge.sh", f"python3 <<EOF\n{LOADS}model.save_pretrained('weights/own')\nEOF\n"),
         ("merge.sh", "llamafactory-cli export --model_name_or_path Qwen/Qwen3-8B --export_dir weights/own\n"),
         (
@@ -71,7 +76,7 @@ def test_the_file_that_writes_a_folder_names_its_model(file: str, text: str) -> 
             "b.sh": "hf download Qwen/Qwen3-14B --local-dir weights/own\n",
         },
         {
-            "tokens.py": "from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained('Qwen/Qwen3-8B').save_pretrained('weights/own')\n"
+            "tokens.py": "from transformers import AutoTokenizer as A\nA.from_pretrained('Qwen/Qwen3-8B').save_pretrained('weights/own')\n"
         },
         {
             "x/get.sh": "hf download Qwen/Qwen3-8B --local-dir /data/weights/own\n",
@@ -81,12 +86,12 @@ def test_the_file_that_writes_a_folder_names_its_model(file: str, text: str) -> 
     ],
 )
 def test_a_folder_that_no_file_or_several_files_write_stays_unknown(files: dict[str, str]) -> None:
-    assert checkpoint(SERVE.format(path="weights/own"), files) == "weights/own (not in the catalog)"
+    assert checkpoint(SERVE.format(path="weights/own"), files) == "? (the model in weights/own)"
 
 
 def test_general_folders_of_different_projects_are_different_folders() -> None:
     files = {"a/get.sh": "hf download Qwen/Qwen3-8B --local-dir ./model\n"}
-    assert checkpoint(SERVE.format(path="./model"), files, "b/serve.sh") == "./model (not in the catalog)"
+    assert checkpoint(SERVE.format(path="./model"), files, "b/serve.sh") == "? (the model in ./model)"
     assert checkpoint(SERVE.format(path="./model"), files, "a/serve.sh") == "Qwen/Qwen3-8B"
 
 
@@ -148,3 +153,22 @@ def test_a_program_is_evaluated_with_the_words_of_the_script_that_starts_it() ->
 )
 def test_a_program_runs_the_model_after_which_its_folder_is_named(path: str, reference: str) -> None:
     assert checkpoint(GENERATES.format(path=path), {}, "ask.py") == reference
+
+
+@pytest.mark.parametrize(
+    "loads",
+    [
+        "base = AutoModelForCausalLM.from_pretrained(PeftConfig.from_pretrained(P).base_model_name_or_path)",
+        "config = PeftConfig.from_pretrained(P)\nbase = AutoModelForCausalLM.from_pretrained(config.base_model_name_or_path)",
+        "base = AutoPeftModelForCausalLM.from_pretrained(P)",
+        "base = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B'), P)",
+    ],
+)
+def test_adapters_lie_on_the_model_that_they_were_trained_on(loads: str) -> None:
+    train = LOADS + (
+        "from transformers import Trainer, TrainingArguments\nmodel = get_peft_model(model, LoraConfig(r=8))\n"
+        "Trainer(model, TrainingArguments(output_dir='runs/own')).train()\nmodel.save_pretrained('runs/own/final')\n"
+    )
+    imports = "from transformers import AutoModelForCausalLM\nfrom peft import AutoPeftModelForCausalLM, PeftConfig, PeftModel\n"
+    program = f"{imports}P = 'runs/own/final'\n{loads}\nbase.to('cuda')\nbase.generate(max_new_tokens=8)\n"
+    assert checkpoint(program, {"train.py": train}, "ask.py") == "Qwen/Qwen3-8B"
