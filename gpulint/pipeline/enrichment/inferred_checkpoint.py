@@ -16,7 +16,7 @@ from gpulint.adapters.pods import container_environment
 from gpulint.adapters.programs import gpu_tests
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import Resolution, names
-from gpulint.pipeline.enrichment import produced_checkpoint
+from gpulint.pipeline.enrichment import mentioned_checkpoint, produced_checkpoint
 from gpulint.source.documents import Document, Path
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Hint, Origin, Role, Unknown, Workload
@@ -58,14 +58,17 @@ def infer(role: Role, workload: Workload, repository: Repository, resolved: Reso
     says of a folder of weights precedes the folder's name.
     """
     if (link := produced_checkpoint.find(role, workload, repository)) is not None:
-        found = produced_checkpoint.apply(role, link)
         step = link.steps[0].origin
-        return _add_hint(found, role, f"line {step.location().line} of {step.document.path}")
+        return _add_hint(
+            produced_checkpoint.apply(role, link), role, f"line {step.location().line} of {step.document.path}"
+        )
     if not _is_open(role, resolved):
-        return _infer_folder(role, workload, resolved)
+        return _infer_folder(role, workload, repository, resolved)
     is_server = workload.kind == "inference" or engines.find_purpose(role.text("engine")) == "inference"
     if not is_server and not _may_serve(role, workload):
         return None
+    if is_server and not gpu_tests.describe(role) and (told := _find_mentioned(role, workload, repository)) is not None:
+        return told
     stated = _find_meanings(_list_stated(role), is_server)
     found = stated or _find_meanings(_list_names(role, workload), is_server)
     if not found or not _agree(found):
@@ -85,7 +88,31 @@ def infer(role: Role, workload: Workload, repository: Repository, resolved: Reso
     return _add_hint(role.having(**fields), role, source)
 
 
-def _infer_folder(role: Role, workload: Workload, resolved: Resolution | None) -> Role | None:
+def _find_mentioned(role: Role, workload: Workload, repository: Repository) -> Role | None:
+    """Return a server with the only release that the files around it name, if what it states names none or the same one."""
+    meanings = _find_meanings(_list_stated(role), True)
+    mention = mentioned_checkpoint.find(role, workload, repository)
+    if mention is None or any(not _is_like(reference, size, mention.reference) for (reference, size), _ in meanings):
+        return None
+    return _assume_mentioned(role, mention)
+
+
+def _is_like(reference: str, size: float | None, mentioned: str) -> bool:
+    """Return whether a release has the network that a name means, or the size that is all it states."""
+    if size:
+        return architecture.find_size(mentioned) == size
+    first, other = architecture.resolve(reference).architecture, architecture.resolve(mentioned).architecture
+    return first is not None and other is not None and first.layers == other.layers and first.hidden == other.hidden
+
+
+def _assume_mentioned(role: Role, mention: mentioned_checkpoint.Mention) -> Role:
+    source = f"the only model that {mention.place} names"
+    origins = role.fields["checkpoint"].origins if "checkpoint" in role.fields else ()
+    said = f"the model is assumed to be {mention.reference}, {source}"
+    return _add_hint(role.having(checkpoint=Field(mention.reference, origins, source, said)), role, source)
+
+
+def _infer_folder(role: Role, workload: Workload, repository: Repository, resolved: Resolution | None) -> Role | None:
     """Return a role that trains or runs the weights of a folder with the checkpoint after which the folder is named."""
     path = role.text("checkpoint")
     is_known = resolved is not None and resolved.architecture is not None and resolved.architecture.is_known
@@ -94,7 +121,8 @@ def _infer_folder(role: Role, workload: Workload, resolved: Resolution | None) -
     parts = [part for part in path.split("/") if part]
     reference, part = next(((found, part) for part in reversed(parts) if (found := names.find_within(part))), ("", ""))
     if not reference:
-        return None
+        mention = mentioned_checkpoint.find(role, workload, repository)
+        return _assume_mentioned(role, mention) if mention is not None and not engines.is_training(role) else None
     source = f"the folder of the weights {part}"
     said = f"the weights of {path} are assumed to be those of {reference}, from the folder's name"
     field = Field(reference, role.fields["checkpoint"].origins, source, said)

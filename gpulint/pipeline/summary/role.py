@@ -147,7 +147,7 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
     shape, reference = resolved.architecture, role.text("checkpoint")
     if shape is None or not (shape.is_known or resolved.how == "name"):
         return f"? (the model in {reference})" if names.is_folder(reference) else f"{reference} (not in the catalog)"
-    if not shape.is_known and shape.named_parameters and (hint := _find_name(role)):
+    if not shape.is_known and shape.named_parameters and "/" not in reference and (hint := _find_name(role)):
         return f"? (about {shape.named_parameters / units.BILLION:g} billion parameters, by {hint.field.source})"
     if resolved.how != "name" or not shape.is_known or not names.is_folder(reference):
         return reference

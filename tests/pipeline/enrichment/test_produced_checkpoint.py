@@ -76,7 +76,7 @@ def test_the_file_that_writes_a_folder_names_its_model(file: str, text: str) -> 
             "b.sh": "hf download Qwen/Qwen3-14B --local-dir weights/own\n",
         },
         {
-            "tokens.py": "from transformers import AutoTokenizer as A\nA.from_pretrained('Qwen/Qwen3-8B').save_pretrained('weights/own')\n"
+            "tokens.py": "from transformers import AutoTokenizer as A\nA.from_pretrained('a/b').save_pretrained('weights/own')\n"
         },
         {
             "x/get.sh": "hf download Qwen/Qwen3-8B --local-dir /data/weights/own\n",
