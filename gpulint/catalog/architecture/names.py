@@ -52,6 +52,13 @@ FURTHER = frozenset(
 ADAPTERS = frozenset({"lora", "adapter"})
 TAG = re.compile(r"(?<=[A-Za-z0-9])[:@](?:v?[\d.]+|latest|main|sha256.*)$")
 """The tag or digest of an image."""
+OTHER_NETWORKS = frozenset(
+    re.findall(
+        r"\w+",
+        "reward reranker rerank embedding embed guard classifier ocr vl vision audio omni moe draft eagle eagle3 speculator",
+    )
+)
+"""Words of a release with another head, or with further networks, than the one of the same name and size."""
 SIZE = re.compile(r"\d+[bm]")
 WORDS_MAX = 24
 TELLING = 3
@@ -82,7 +89,8 @@ def find(name: str) -> str:
 def find_within(name: str) -> str:
     """Return the reference of the checkpoint whose name, with its size, is a part of the name of a folder of weights.
 
-    Fine-tuning keeps the network. A folder of adapters holds no network, unless they were merged.
+    Fine-tuning keeps the network. A folder of adapters holds no network, unless they were merged. Some words around the name
+    mean another network, such as reward.
 
     >>> find_within("merged-qwen2.5-7b"), find_within("llama-3-8b-medical-v2"), find_within("qwen2.5-7b-lora")
     ('Qwen/Qwen2.5-7B', 'meta-llama/Meta-Llama-3-8B', '')
@@ -95,7 +103,10 @@ def find_within(name: str) -> str:
     parts = ((first, last) for first in range(len(words)) for last in range(first + 1, len(words) + 1))
     longest = sorted(parts, key=lambda part: part[0] - part[1])
     sized = (part for part in longest if any(SIZE.fullmatch(word) for word in words[slice(*part)]))
-    return next((found for part in sized if (found := _look_up(words[slice(*part)]))), "")
+    found, (first, end) = next(
+        ((found, part) for part in sized if (found := _look_up(words[slice(*part)]))), ("", (0, len(words)))
+    )
+    return "" if OTHER_NETWORKS & {*words[:first], *words[end:]} else found
 
 
 def find_maker(reference: str) -> str:

@@ -146,7 +146,8 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return resolved.architecture.id
     shape, reference = resolved.architecture, role.text("checkpoint")
     if shape is None or not (shape.is_known or resolved.how == "name"):
-        return f"? (the model in {reference})" if names.is_folder(reference) else f"{reference} (not in the catalog)"
+        is_plain = names.is_folder(reference) and not re.search(r"\d", reference.rstrip("/").rpartition("/")[2])
+        return f"? (the model in {reference})" if is_plain else f"{reference} (not in the catalog)"
     if not shape.is_known and shape.named_parameters and "/" not in reference and (hint := _find_name(role)):
         return f"? (about {shape.named_parameters / units.BILLION:g} billion parameters, by {hint.field.source})"
     if resolved.how != "name" or not shape.is_known or not names.is_folder(reference):
