@@ -182,7 +182,7 @@ def _index_basenames() -> dict[str, str | None]:
 
 def list_originals() -> tuple[str, ...]:
     """Return the checkpoint ids of the makers themselves, and then those of copies."""
-    return tuple(sorted(list_ids(), key=lambda name: (not _is_original(name), name)))
+    return tuple(sorted(list_ids(), key=lambda name: (not is_original(name), name)))
 
 
 def is_same(first: str, copy: str) -> bool:
@@ -192,11 +192,11 @@ def is_same(first: str, copy: str) -> bool:
     original, other = _shape(first), _shape(copy)
     if original is None or other is None or original == other:
         return original == other
-    unsaid = other.unquantised_parameters is None and _is_original(first)
+    unsaid = other.unquantised_parameters is None and is_original(first)
     return unsaid and replace(original, unquantised_parameters=None) == other
 
 
-def _is_original(name: str) -> bool:
+def is_original(name: str) -> bool:
     """Return whether a checkpoint belongs to the organisation that published its architecture."""
     copy = tables.index_rows("checkpoints", "checkpoint").get(name)
     base = copy["architecture"] if copy else name

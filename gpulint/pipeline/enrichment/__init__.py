@@ -94,6 +94,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         mig_profiles,
         node_pools,
         own_scripts,
+        produced_checkpoint,
         python_programs,
         requested_models,
         weights_storage,
@@ -106,6 +107,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
     workload = requested_models.merge_requests(workload, repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
+    workload = produced_checkpoint.merge_produced(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
