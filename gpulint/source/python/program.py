@@ -117,11 +117,15 @@ class Program:
 
     # ---- entry
 
-    def start(self, path: str, module: str = MAIN) -> Scope | None:
-        """Evaluate a file as the program that is started."""
+    def start(self, path: str, module: str = MAIN, functions: Sequence[str] = ()) -> Scope | None:
+        """Evaluate a file as the program that is started, and then call functions of it."""
         self._path = path
         try:
-            return self._open(path, module)
+            scope = self._open(path, module)
+            called = [scope.names.get(name, operations.NOT_COMPUTED) for name in functions] if scope is not None else ()
+            for function in called:
+                self.call(function, [], {}, None)
+            return scope
         except (_LimitError, RecursionError) as error:
             self._note_limit(error)
         return self.modules.get(path)
