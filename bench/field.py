@@ -34,6 +34,8 @@ READ = {
     **dict.fromkeys(("depends", "needs"), verdicts.DEPEND),
     "open": verdicts.UNKNOWN,
 }
+NO_GPU = "none"
+"""How a report shows the hardware of a role that takes no GPU; the reader's count is then 0."""
 LINES = 40
 """How far from the row's line a workload of the same file may be anchored."""
 SPELLINGS = {
@@ -99,10 +101,14 @@ def score_row(row: dict[str, str], found: WorkloadSummary | None) -> list[Score]
     if row["checkpoint"].strip() not in ("", "-") and not row["checkpoint"].startswith("?"):
         scores.append(_compare("checkpoint", role.architecture if role else "", row["checkpoint"], _matches_checkpoint))
     if row["gpus"].strip().isdigit():
-        scores.append(
-            _compare("GPUs", role.accelerator.partition(" ×")[0] if role else "", row["gpus"].strip(), str.__eq__)
-        )
+        scores.append(_compare("GPUs", _count_gpus(role), row["gpus"].strip(), str.__eq__))
     return scores
+
+
+def _count_gpus(role: RoleSummary | None) -> str:
+    if role is None:
+        return ""
+    return "0" if role.accelerator == NO_GPU else role.accelerator.partition(" ×")[0]
 
 
 def _choose_role(found: WorkloadSummary | None) -> RoleSummary | None:
@@ -125,10 +131,13 @@ def _find_workload(row: dict[str, str], workloads: Sequence[WorkloadSummary], ro
 
 
 def _names(workload: WorkloadSummary, program: Path) -> bool:
-    """Whether a workload of the same folder, or of the one above, is in a file that names the row's program."""
+    """Whether a workload is in a program that imports the row's, or in another file near it that names it."""
     place = Path(workload.location.path).resolve()
+    if place.suffix == ".py":
+        imported = rf"(?m)^[ \t]*(?:from|import) [\w., ]*\b{re.escape(program.stem)}\b"
+        return re.search(imported, place.read_text(encoding="utf-8", errors="replace")) is not None
     is_near = place.parent in (program.resolve().parent, program.resolve().parent.parent)
-    return is_near and place.suffix != ".py" and program.name in place.read_text(encoding="utf-8", errors="replace")
+    return is_near and program.name in place.read_text(encoding="utf-8", errors="replace")
 
 
 def _name_program(role: RoleSummary | None) -> str:
@@ -169,7 +178,7 @@ def _score_verdict(row: dict[str, str], found: WorkloadSummary | None) -> Score:
     shown = f"{row['verdict']} {row['need_low_gib']} to {row['need_high_gib']} GiB"
     if found is None:
         return Score("verdict", "missed", "no workload", shown)
-    ours = verdicts.find_outcome(found) or verdicts.FIT
+    ours = verdicts.find_outcome(found) or (theirs if row["gpus"].strip() == "0" else verdicts.FIT)
     said = "; ".join(role.verdict for role in found.roles)
     if ours == theirs:
         result = "right"
