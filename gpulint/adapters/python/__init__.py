@@ -59,6 +59,9 @@ MENTIONS = (
     "ctransformers",
     "sentence_transformers",
     "torch",
+    "auto_gptq",
+    "gptqmodel",
+    "awq",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")

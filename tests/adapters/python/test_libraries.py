@@ -666,6 +666,30 @@ def test_a_program_that_asks_a_model_on_the_processor_takes_no_gpu(program: str)
 @pytest.mark.parametrize(
     "program",
     [
+        "from auto_gptq import AutoGPTQForCausalLM\n"
+        "AutoGPTQForCausalLM.from_pretrained('Qwen/Qwen3-8B', config).quantize(samples)",
+        "from awq import AutoAWQForCausalLM\nAutoAWQForCausalLM.from_pretrained('Qwen/Qwen3-8B').quantize(t)",
+    ],
+)
+def test_quantising_takes_a_gpu_for_one_layer_at_a_time(program: str) -> None:
+    expected = {"checkpoint": "Qwen/Qwen3-8B", "spills": True, "engine": None, "task": "inference"}
+    assert values(read_role(program), *expected) == expected
+
+
+def test_a_model_whose_name_may_be_none_leaves_the_checkpoint_to_the_other() -> None:
+    program = """
+        from peft import PeftModel
+        from transformers import AutoModelForCausalLM
+        base = None
+        adapted = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, device_map="auto"), "out")
+        AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", device_map="auto").generate("x")
+    """
+    assert read_role(program).text("checkpoint") == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
         "from sentence_transformers import SentenceTransformer\nSentenceTransformer('BAAI/bge-m3').encode(['x'])",
         "from transformers import pipeline\npipeline('text-generation', model='Qwen/Qwen3-0.6B')('x')",
         "import whisper\nwhisper.load_model('base').transcribe('a.wav')",
