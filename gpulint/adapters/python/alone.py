@@ -12,7 +12,7 @@ from gpulint.source import python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated
 from gpulint.source.python.values import Object, Place
-from gpulint.source.repository import Repository
+from gpulint.source.repository import Repository, mentions
 from gpulint.workload import Unknown
 
 LOADS = re.compile(
@@ -22,7 +22,6 @@ LOADS = re.compile(
 COMPUTING_MAX = 64
 IMPORTERS_MAX = 6
 """The most programs that are read to see whether one of them uses a module."""
-OF_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _computing: dict[str, tuple[reading.Find, bool]] = {}
 """Which of the last programs that modules belong to compute something."""
 
@@ -65,7 +64,7 @@ def read_uncalled(document: Document, evaluated: Evaluated, repository: Reposito
     Their arguments have their defaults. A module belongs to a program that imports it and computes something. A test
     computes nothing.
     """
-    if OF_TESTS.search(document.path) or "pytest" in document.text or not LOADS.search(document.text):
+    if mentions.is_test(document.path) or "pytest" in document.text or not LOADS.search(document.text):
         return None
     evaluated.enter_rest(document.path)
     calls = [call for call in evaluated.calls if isinstance(call.place, Place) and call.place.document is document]
@@ -134,5 +133,5 @@ def _has_no_layers(found: Reading) -> bool:
 def _place_on_cpu(found: Reading, calls: Sequence[Object], document: Document) -> Reading | None:
     """Return a program that certainly computes on the processor; None if it may only prepare something."""
     runs = reading.is_engineless(found) or _has_no_layers(found)
-    is_test = OF_TESTS.search(document.path) is not None
+    is_test = mentions.is_test(document.path)
     return devices.place_on_cpu(found, calls) if runs and not is_test else None

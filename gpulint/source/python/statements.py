@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulint.source.python import expressions, operations, points
+from gpulint.source.python import defaults, expressions, library, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     ABSENT,
@@ -120,11 +120,41 @@ def _run_class(program: Evaluator, node: ast.ClassDef, scope: Scope) -> None:
 def _run_if(program: Evaluator, node: ast.If, scope: Scope) -> bool:
     blocks, tests = _list_blocks(program, node, scope)
     if len(blocks) > 1:
+        default = _find_default(program, node, scope) if len(blocks) == 2 and len(tests) == 1 else None
+        if default is not None:
+            return _run_default(program, node, default, scope)
         taken = points.decide_branch(program, node, blocks, tests, scope)
         if taken is None:
             return _run_either(program, tuple(blocks.values()), scope)
         return program.run(blocks[taken], scope)
     return program.run(next(iter(blocks.values())), scope)
+
+
+def _find_default(program: Evaluator, node: ast.If, scope: Scope) -> defaults.Presence | None:
+    """Return the variable that a statement asks for, if it takes a default where nothing states the variable."""
+    asked = defaults.find_presence(program, node.test, scope)
+    without = node.body if asked is not None and asked.holds else node.orelse
+    if asked is None or any(isinstance(one, ast.Raise | ast.Break | ast.Continue) for one in without):
+        return None
+    returned = next((one.value for one in without if isinstance(one, ast.Return)), ...)
+    if returned is not ...:
+        return asked if not isinstance(returned, ast.Constant | None) or _states_value(returned) else None
+    ends = any(isinstance(one, ast.Expr) and ast.unparse(one).partition("(")[0] in library.EXITS for one in without)
+    return asked if not ends and defaults.uses((*node.body, *node.orelse), asked.asked) else None
+
+
+def _states_value(node: ast.Constant | None) -> bool:
+    return node is not None and node.value is not None
+
+
+def _run_default(program: Evaluator, node: ast.If, asked: defaults.Presence, scope: Scope) -> bool:
+    """Run the block for a variable that has no value; what either block assigns could have been stated."""
+    if program.run(node.body if asked.holds else node.orelse, scope):
+        return True
+    for name in defaults.list_assigned((*node.body, *node.orelse)):
+        if name in scope.names:
+            scope.names[name] = defaults.mark(scope.names[name], asked.name)
+    return False
 
 
 def _list_blocks(
