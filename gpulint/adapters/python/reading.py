@@ -22,7 +22,7 @@ from gpulint.source import documents, excess, python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
 from gpulint.source.python.values import Constant, Object, Place, Point
-from gpulint.source.repository import FILE_BYTES_MAX, Repository, mentions
+from gpulint.source.repository import FILE_BYTES_MAX, Repository
 from gpulint.workload import Command, Field, Origin, Unknown
 
 KNOWN: Mapping[str, bool] = {
