@@ -72,6 +72,8 @@ def read_variable(program: Evaluator, name: Value, fallback: Value | None) -> Va
     given = program.environment.get(name.value)
     if given is not None:
         return convert_given(given, name.value, ENVIRONMENT)
+    if fallback is None and (unstated := program.find_unstated(name.value)) is not None:
+        return convert_given(unstated, name.value, ENVIRONMENT)
     if fallback is None:
         return Open(f"the environment variable {name.value} is not stated", ENVIRONMENT, name.value)
     if program.open_environment and isinstance(fallback, Constant) and not fallback.name:
