@@ -16,7 +16,7 @@ from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import evaluate, memory_verdict, objectives
+from gpulint.policy.rules import evaluate, memory_verdict, objectives, taken_memory
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
@@ -68,6 +68,7 @@ def summarize(
         if opened
         else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
+        memory=opened.memory if opened else taken_memory.measure(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
         borderline=found.borderline if found else (),
@@ -131,7 +132,7 @@ def _is_part_of_a_run(role: Role) -> bool:
 
 def _describe_headroom(facts: Facts) -> str:
     ends = facts.ends("training_room" if engines.is_training(facts.role) else "headroom")
-    if ends is None or facts.role.value("device") not in (None, "gpu"):
+    if ends is None or facts.role.text("device") not in ("", "gpu"):
         return ""
     return headroom.render(*map(memory_verdict.to_number, ends))
 
@@ -152,8 +153,8 @@ def _describe_accelerator(facts: Facts) -> str:
     """Return the GPUs of an instance: as stated, else those that its engine or its only process occupies."""
     role = facts.role
     count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
-    if (device := role.value("device")) not in (None, "gpu"):
-        return "none" if device == "cpu" else str(device)
+    if (device := role.text("device")) not in ("", "gpu"):
+        return "none" if device == "cpu" else device
     name = product.name if product else _name_resource(role)
     if profile := role.text("mig_profile"):
         name = f"{profile} of {name}" if product else profile

@@ -29,6 +29,7 @@ BRANCHES_MAX = 16
 """The most conditions of one chain of `elif` that are read one by one."""
 LOOPED_MAX = 40
 """The most items of a literal list over which a loop runs in turn."""
+ENDS = "SystemExit"
 
 
 def run(program: Evaluator, statements: Sequence[ast.stmt], scope: Scope) -> bool:
@@ -289,6 +290,14 @@ def _run_return(program: Evaluator, node: ast.Return, scope: Scope) -> bool:
     return True
 
 
+def _run_raise(program: Evaluator, node: ast.Raise, scope: Scope) -> bool:
+    """End the block. `raise SystemExit(main())` runs the program first."""
+    if isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.func.id == ENDS:
+        for argument in node.exc.args:
+            program.evaluate(argument, scope)
+    return True
+
+
 def _end(program: Evaluator, node: ast.stmt, scope: Scope) -> bool:
     return True
 
@@ -317,7 +326,8 @@ _RUNNERS: dict[type[ast.stmt], Callable[[Evaluator, Any, Scope], bool | None]] =
     **dict.fromkeys((ast.With, ast.AsyncWith), _run_with),
     ast.Try: _run_try,
     ast.Return: _run_return,
-    **dict.fromkeys((ast.Raise, ast.Break, ast.Continue), _end),
+    ast.Raise: _run_raise,
+    **dict.fromkeys((ast.Break, ast.Continue), _end),
     ast.Global: _run_global,
     ast.Match: _run_match,
 }
