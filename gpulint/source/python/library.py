@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulint.source.python import operations
+from gpulint.source.python import builtins, operations
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     ENVIRONMENT,
@@ -377,7 +377,8 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     **{kind: _convert(kind) for kind in ("int", "float", "str", "bool")},
     "dict": _make_dict,
     **dict.fromkeys(("list", "tuple", "set", "frozenset"), _make_items),
-    **dict.fromkeys(("sorted", "enumerate", "zip", "map", "filter", "reversed"), _open_items),
+    **dict.fromkeys(("map", "filter"), _open_items),
+    **builtins.FUNCTIONS,
     "range": _make_range,
     "len": _count,
     "min": _compute(min),
