@@ -87,7 +87,7 @@ def _trains(reading: Reading) -> bool:
 def _uses(fields: Mapping[str, Field], document: Document) -> bool:
     """Return whether the file names what is trained."""
     named = [fields[name] for name in ("checkpoint", "network", "checkpoint_parameters") if name in fields]
-    return any(origin.document is document for field in named for origin in field.origins)
+    return any(origin.document.path == document.path and origin.path for field in named for origin in field.origins)
 
 
 def _agree(readings: Sequence[Mapping[str, Field]]) -> dict[str, Field]:
