@@ -58,6 +58,19 @@ MENTIONS = (
     "ctransformers",
     "sentence_transformers",
     "torch",
+    "faster_whisper",
+    "whisperx",
+    "ultralytics",
+    "timm",
+    "TTS",
+    "qwen_tts",
+    "qwen_asr",
+    "chatterbox",
+    "kokoro",
+    "f5_tts",
+    "timesfm",
+    "FlagEmbedding",
+    "nemo.collections",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")
