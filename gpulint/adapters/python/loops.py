@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint.adapters.python import decoders, deepspeed_settings, frameworks, models, networks
+from gpulint.adapters.python import decoders, deepspeed_settings, frameworks, libraries, models, networks
 from gpulint.adapters.python.words import Reader, is_on, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
@@ -65,7 +65,7 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
     if model is None and built is None and not core:
-        fields |= decoders.read(calls, reader) or networks.read(calls, reader)
+        fields |= _read_network(calls, reader)
     config = models.find_adapters(calls)
     if config is not None or "lora_rank" not in fields or fields["lora_rank"].value is None:
         adapted = models.read_adapters(config, reader) if config is not None else {}
@@ -77,6 +77,16 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
         fields |= UNDIVIDED
     fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
     return Reading(fields, place, "the program has its own training loop" if core else "")
+
+
+def _read_network(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return the network that a program builds itself, or that it gets from a library by name."""
+    found = decoders.read(calls, reader) or networks.read(calls, reader)
+    listed = next(libraries.find(calls), None)
+    if "network" in found or listed is None:
+        return found
+    named = libraries.read(*listed, reader)
+    return {name: field for name, field in named.items() if name in ("checkpoint", "quantization")}
 
 
 def _learns(call: Object) -> bool:
