@@ -96,6 +96,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         own_scripts,
         python_programs,
         requested_models,
+        served_models,
         weights_storage,
     )
 
@@ -104,7 +105,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = built_images.mark_assumed(stated, started)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
-    workload = requested_models.merge_requests(workload, repository)
+    workload = requested_models.merge_requests(served_models.merge_served(workload, repository), repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
