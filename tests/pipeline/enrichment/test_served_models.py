@@ -58,10 +58,3 @@ def test_a_finding_that_rests_on_the_model_says_so() -> None:
     )
     (finding,) = samples.of_rule(found, "gpus-left-idle")
     assert "the only one of its repository of models" in finding.message
-
-
-def test_a_model_of_vllm_has_one_gpu_for_each_rank() -> None:
-    held = {"models/chat/1/model.json": ENGINE.encode()}
-    found = samples.report(f"max_batch_size: 0\n{VLLM}", path="models/chat/config.pbtxt", files=held)
-    (role,) = samples.roles(found)
-    assert role.accelerator.partition(" ×")[0] == "2"
