@@ -176,7 +176,6 @@ def test_a_script_that_a_function_writes_has_its_arguments(tmp_path: Path) -> No
         "#!/usr/bin/env bash",
         "exec vllm serve $model",
         "EOF",
-        "  sh run.sh",
         "}",
     )
     text = "\n".join(lines) + "\n"
