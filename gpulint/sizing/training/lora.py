@@ -20,11 +20,13 @@ def adapter_parameters(
     moe_intermediate: int | None,
     engine: str | None,
     adapted_experts: float,
+    encoder_layers: int,
 ) -> int:
     """Parameters of all LoRA matrices.
 
     adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
                                  + routed layers · experts · Σ over an expert's, with Megatron all, else adapted_experts of them)
+                         beside an encoder twice the attention, and the encoder's layers
 
     Args:
         lora_rank: rank, None without LoRA. lora_targets: letters of the matrices: q, k, v, o, g (gate), u (up), d (down).
@@ -32,14 +34,17 @@ def adapter_parameters(
         attention_heads, kv_heads, head_dim: shape of the attention. gated_mlp: the MLP has a gate.
         experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules. adapted_experts: 1 where
         those of the trainer's release are, 0 where they are one tensor, which targets of linear modules pass by (fitted).
+        encoder_layers: of an encoder to whose output each layer attends too, else 0.
     Returns:
         [parameters]; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0)  # Unsloth, Llama-3.3-70B
+    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0, 0)  # Unsloth, Llama-3.3-70B
     207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None, 0)  # PEFT, Llama-3.2-3B
+    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None, 0, 0)  # PEFT, Llama-3.2-3B
     9175040
+    >>> adapter_parameters(32, "qv", 32, 0, 1280, 5120, 20, 20, 64, False, None, None, None, 0, 32)  # PEFT, whisper-large-v2
+    15728640
 
     Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
         modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets);
@@ -54,7 +59,9 @@ def adapter_parameters(
     expert_columns = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
     adapted = 1 if engine == "megatron-lm" else adapted_experts
     routed = round(adapted * moe_layers * (experts or 0) * expert_columns)
-    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
+    attentions = layers * (2 if encoder_layers else 1) + encoder_layers
+    dense = max(0, layers - moe_layers) + encoder_layers
+    return lora_rank * (attentions * in_attention + dense * in_mlp + routed)
 
 
 def _sum_attention_columns(letters: str, hidden: int, wide: int, narrow: int) -> int:
