@@ -6,7 +6,7 @@ FOLDER holds one folder `owner+name` for each repository of the samples, at the 
 
 - program: the engine or trainer, or that the program is the repository's own
 - checkpoint: the last part of its id
-- GPUs: of one replica or run
+- GPUs: of one replica or run; bounded if it is a range that holds the reader's count
 - verdict: right if it is of the same kind as the reader's (fits, fails, depends, needs, open); bounded if it names what it
   depends on, or what it needs, where the reader had a verdict, or the reverse; wrong if one fits and the other fails
 - need: the memory that is taken of each GPU; right if our likely range and the reader's overlap within a quarter, large or
@@ -29,6 +29,7 @@ from statistics import median
 from typing import NamedTuple
 
 import gpulint
+from gpulint.engines.serving import ollama
 from gpulint.report import verdicts
 from gpulint.report.model import RoleSummary, WorkloadSummary
 from gpulint.units import GIB
@@ -49,6 +50,7 @@ SPELLINGS = {
     "megatron-core": "megatron-lm",
 }
 
+AT_LEAST = " or more"
 LAUNCHERS = frozenset({"own", "pytorch", "torchrun", "python"})
 """Programs that stand for one of the repository's own."""
 
@@ -131,10 +133,17 @@ def score_row(row: dict[str, str], found: WorkloadSummary | None) -> list[Score]
     if row["checkpoint"].strip() not in ("", "-") and not row["checkpoint"].startswith("?"):
         scores.append(_compare("checkpoint", role.architecture if role else "", row["checkpoint"], _matches_checkpoint))
     if row["gpus"].strip().isdigit():
-        scores.append(
-            _compare("GPUs", role.accelerator.partition(" ×")[0] if role else "", row["gpus"].strip(), str.__eq__)
-        )
+        counted = role.accelerator.partition(" ×")[0] if role else ""
+        scores.append(_score_gpus("0" if counted == "none" else counted, row["gpus"].strip()))
     return scores
+
+
+def _score_gpus(ours: str, theirs: str) -> Score:
+    """Return the score of a count; a range that holds the reader's count bounds it."""
+    if ours.endswith(AT_LEAST):
+        held = int(theirs) >= int(ours.removesuffix(AT_LEAST))
+        return Score("GPUs", "bounded" if held else "wrong", ours, theirs)
+    return _compare("GPUs", ours, theirs, str.__eq__)
 
 
 def _choose_role(found: WorkloadSummary | None) -> RoleSummary | None:
@@ -185,9 +194,12 @@ def _matches_program(ours: str, theirs: str) -> bool:
 
 
 def _matches_checkpoint(ours: str, theirs: str) -> bool:
-    """Whether the last parts of two references are the same, whatever their case."""
+    """Whether the last parts of two references are the same, whatever their case, or theirs is Ollama's name of ours."""
     last = ours.partition(" (")[0].rstrip("/").rsplit("/", 1)[-1].lower().replace("___", ".")  # as ModelScope spells it
-    return bool(last) and last in re.split(r"[\s,;()]+|/", theirs.lower())
+    named = [ollama.read_model_name(word)["checkpoint"].value for word in theirs.split()]
+    parts = {value.rsplit("/", 1)[-1].lower() for value in named if isinstance(value, str)}
+    parts |= set(re.split(r"[\s,;()]+|/", theirs.lower()))
+    return bool(last) and last in parts
 
 
 def _compare(column: str, ours: str, theirs: str, matches: object) -> Score:

@@ -42,6 +42,7 @@ MEMORY = "/dev/shm"
 MEMORY_DEFAULT_BYTES = 64 * units.MIB
 """docs.docker.com/reference/cli/docker/container/run (--shm-size)."""
 UNASKED = "no GPU is requested; the host's default runtime decides"
+ON_CPU = "the service requests no GPU, so Ollama computes on the CPU"
 
 
 def claims(document: Document) -> Claim:
@@ -99,10 +100,9 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     readings = [
         (_hide_arguments(reading, invocation), invocation) for reading, invocation in task.read(invocations, find)
     ]
-    if not given and not any(invocation.arguments and not _runs_on_cpu(reading) for reading, invocation in readings):
+    given = given or _place_unasked(service, readings)
+    if not given:
         return
-    unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
-    given = given or compose_devices.read_render_nodes(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
     fields = {**given, **_read_settings(service, environment), **compose_devices.read_visible_devices(environment)}
     fields |= _count_replicas(service, fields["gpus_per_pod"])
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
@@ -113,6 +113,20 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     roles = tuple(replace(_count_instance(role).having(**example), container=container) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
+
+
+def _place_unasked(service: Service, readings: list[task.Read]) -> dict[str, Field]:
+    """Return where a service runs that requests no GPU; empty if it starts no engine."""
+    if any(invocation.arguments and not _runs_on_cpu(reading) for reading, invocation in readings):
+        unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
+        return compose_devices.read_render_nodes(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
+    if not any(reading.fields["engine"].value == "ollama" for reading, _ in readings):
+        return {}
+    none = Field(0, (service.origin,), assumption=ON_CPU)
+    return compose_devices.read_render_nodes(service) or {
+        "device": Field("cpu", (service.origin,)),
+        "gpus_per_pod": none,
+    }
 
 
 def _hide_arguments(reading: Reading, invocation: Invocation) -> Reading:

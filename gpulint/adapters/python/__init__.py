@@ -6,6 +6,7 @@ A program is read and never run. Where a manifest, a job or a script starts it, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
@@ -131,7 +132,8 @@ def _build_placed(document: Document, placement: Placement, evaluated: Evaluated
     if found is None and placement.takes_arguments:
         found = reading.recognise_calls(evaluated.calls, document, pins)
     found = found or Reading({}, None)
-    return _build(document, placement.name, placement.anchor, placement.fields, found)
+    built = _build(document, placement.name, placement.anchor, placement.fields, found)
+    return replace(built, anchor=placement.anchor)
 
 
 def _build(document: Document, name: str, anchor: Origin, counts: dict[str, Field], found: Reading) -> Workload:

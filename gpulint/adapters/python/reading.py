@@ -26,7 +26,7 @@ from gpulint.source import documents, excess, python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
 from gpulint.source.python.values import Constant, Object, Place, Point
-from gpulint.source.repository import FILE_BYTES_MAX, Repository
+from gpulint.source.repository import FILE_BYTES_MAX, Repository, mentions
 from gpulint.workload import Command, Field, Origin, Unknown
 
 KNOWN: Mapping[str, bool] = {
@@ -48,7 +48,6 @@ LOADS = re.compile(
 COMPUTING_MAX = 64
 IMPORTERS_MAX = 6
 """The most programs that are read to see whether one of them uses a module."""
-OF_TESTS = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 TOO_LARGE = "a program has more than {} bytes"
 _computing: dict[str, tuple[_Find, bool]] = {}
 """Which of the last programs that modules belong to compute something."""
@@ -161,7 +160,7 @@ def read_uncalled(document: Document, evaluated: Evaluated, repository: Reposito
     Their arguments have their defaults. A module belongs to a program that imports it and computes something. A test
     computes nothing.
     """
-    if OF_TESTS.search(document.path) or "pytest" in document.text or not LOADS.search(document.text):
+    if mentions.is_test(document.path) or "pytest" in document.text or not LOADS.search(document.text):
         return None
     evaluated.enter_rest(document.path)
     calls = [call for call in evaluated.calls if isinstance(call.place, Place) and call.place.document is document]

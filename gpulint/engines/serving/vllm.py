@@ -62,6 +62,7 @@ def read(invocation: Invocation) -> Reading | None:
     release = told.version
     identity = _identify(invocation, told)
     stated, open_ended = command_line.parse(words, GRAMMAR, release)
+    stated = _drop_stray_words(stated)
     found = {**identity, **_read_fields(stated)}
     found |= vllm_settings.derive_fields(found, invocation.environment, release)
     fields = command_line.select_glossary_fields(found)
@@ -115,6 +116,16 @@ def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     elif other := NO_GPU.search(image):
         fields["device"] = Field(other[0], (invocation.image.origin,))
     return fields
+
+
+def _drop_stray_words(stated: list[ParsedArgument]) -> list[ParsedArgument]:
+    """Return the arguments without bare words if `--model` names the model, such as the value that a switch does not take.
+
+    Source: vllm v0.11.0, utils/__init__.py, FlexibleArgumentParser.parse_args; the module api_server reads no bare word.
+    """
+    if not any(argument.flag.name and argument.flag.field == "checkpoint" for argument in stated):
+        return stated
+    return [argument for argument in stated if argument.flag.name]
 
 
 def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:

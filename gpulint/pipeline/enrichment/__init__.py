@@ -95,6 +95,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         node_pools,
         own_scripts,
         python_programs,
+        requested_models,
         weights_storage,
     )
 
@@ -103,6 +104,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = built_images.mark_assumed(stated, started)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
+    workload = requested_models.merge_requests(workload, repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 

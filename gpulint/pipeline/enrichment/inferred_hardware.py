@@ -63,7 +63,7 @@ def _build_hint(name: str, field: Field, role: Role, place: Comment | Origin | N
 def _is_open(role: Role) -> bool:
     """Whether somebody else decides the accelerator, and the role states nothing that does."""
     value = role.value("accelerator")
-    if role.value("device") not in (None, "gpu") or role.fields.keys() & {"mig_profile", "device_memory_bytes"}:
+    if role.text("device") not in ("", "gpu") or role.fields.keys() & {"mig_profile", "device_memory_bytes"}:
         return False
     if role.text("instance_type") or role.value("gpus_per_pod") == 0:
         return False

@@ -125,7 +125,7 @@ def load(path: str, content: bytes, is_relevant: Relevance = _report_all) -> Loa
     loading.read()
     whole = tuple(loading.documents)
     beside = Beside(whole)
-    following = (*(document.root.start for document in whole[1:]), len(text))
+    following = (*(document.start for document in whole[1:]), len(text))
     for document, until in zip(whole, following, strict=False):
         document.beside, document.until = beside, until
     return Loaded(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.source.python import operations, points
+from gpulint.source.python import defaults, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     CALLER,
@@ -145,6 +145,9 @@ def _read_either(program: Evaluator, node: ast.BoolOp, scope: Scope) -> Value:
         if truth is isinstance(node.op, ast.Or):
             break
     if len(possible) > 1:
+        default = defaults.take_last(possible) if isinstance(node.op, ast.Or) else None
+        if default is not None:
+            return default
         taken = points.decide_value(program, node, possible[0], range(len(possible)), scope)
         return choose(possible) if taken is None else possible[taken]
     return choose(possible)
@@ -160,6 +163,11 @@ def _read_comparison(program: Evaluator, node: ast.Compare, scope: Scope) -> Val
 def _read_conditional(program: Evaluator, node: ast.IfExp, scope: Scope) -> Value:
     value = program.evaluate(node.test, scope)
     truth = is_true(value)
+    if truth is None and (asked := defaults.find_presence(program, node.test, scope)) is not None:
+        without, used = (node.body, node.orelse) if asked.holds else (node.orelse, node.body)
+        default = program.evaluate(without, scope)
+        if defaults.uses((used,), asked.asked) and not isinstance(default, Open):
+            return defaults.mark(default, asked.name)
     if truth is None:
         taken = points.decide_value(program, node, value, (0, 1), scope)
         truth = None if taken is None else taken == 0

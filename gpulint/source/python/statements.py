@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulint.source.python import expressions, operations, points
+from gpulint.source.python import defaults, expressions, library, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     ABSENT,
@@ -29,6 +29,7 @@ BRANCHES_MAX = 16
 """The most conditions of one chain of `elif` that are read one by one."""
 LOOPED_MAX = 40
 """The most items of a literal list over which a loop runs in turn."""
+ENDS = "SystemExit"
 
 
 def run(program: Evaluator, statements: Sequence[ast.stmt], scope: Scope) -> bool:
@@ -119,11 +120,41 @@ def _run_class(program: Evaluator, node: ast.ClassDef, scope: Scope) -> None:
 def _run_if(program: Evaluator, node: ast.If, scope: Scope) -> bool:
     blocks, tests = _list_blocks(program, node, scope)
     if len(blocks) > 1:
+        default = _find_default(program, node, scope) if len(blocks) == 2 and len(tests) == 1 else None
+        if default is not None:
+            return _run_default(program, node, default, scope)
         taken = points.decide_branch(program, node, blocks, tests, scope)
         if taken is None:
             return _run_either(program, tuple(blocks.values()), scope)
         return program.run(blocks[taken], scope)
     return program.run(next(iter(blocks.values())), scope)
+
+
+def _find_default(program: Evaluator, node: ast.If, scope: Scope) -> defaults.Presence | None:
+    """Return the variable that a statement asks for, if it takes a default where nothing states the variable."""
+    asked = defaults.find_presence(program, node.test, scope)
+    without = node.body if asked is not None and asked.holds else node.orelse
+    if asked is None or any(isinstance(one, ast.Raise | ast.Break | ast.Continue) for one in without):
+        return None
+    returned = next((one.value for one in without if isinstance(one, ast.Return)), ...)
+    if returned is not ...:
+        return asked if not isinstance(returned, ast.Constant | None) or _states_value(returned) else None
+    ends = any(isinstance(one, ast.Expr) and ast.unparse(one).partition("(")[0] in library.EXITS for one in without)
+    return asked if not ends and defaults.uses((*node.body, *node.orelse), asked.asked) else None
+
+
+def _states_value(node: ast.Constant | None) -> bool:
+    return node is not None and node.value is not None
+
+
+def _run_default(program: Evaluator, node: ast.If, asked: defaults.Presence, scope: Scope) -> bool:
+    """Run the block for a variable that has no value; what either block assigns could have been stated."""
+    if program.run(node.body if asked.holds else node.orelse, scope):
+        return True
+    for name in defaults.list_assigned((*node.body, *node.orelse)):
+        if name in scope.names:
+            scope.names[name] = defaults.mark(scope.names[name], asked.name)
+    return False
 
 
 def _list_blocks(
@@ -259,6 +290,14 @@ def _run_return(program: Evaluator, node: ast.Return, scope: Scope) -> bool:
     return True
 
 
+def _run_raise(program: Evaluator, node: ast.Raise, scope: Scope) -> bool:
+    """End the block. `raise SystemExit(main())` runs the program first."""
+    if isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) and node.exc.func.id == ENDS:
+        for argument in node.exc.args:
+            program.evaluate(argument, scope)
+    return True
+
+
 def _end(program: Evaluator, node: ast.stmt, scope: Scope) -> bool:
     return True
 
@@ -287,7 +326,8 @@ _RUNNERS: dict[type[ast.stmt], Callable[[Evaluator, Any, Scope], bool | None]] =
     **dict.fromkeys((ast.With, ast.AsyncWith), _run_with),
     ast.Try: _run_try,
     ast.Return: _run_return,
-    **dict.fromkeys((ast.Raise, ast.Break, ast.Continue), _end),
+    ast.Raise: _run_raise,
+    **dict.fromkeys((ast.Break, ast.Continue), _end),
     ast.Global: _run_global,
     ast.Match: _run_match,
 }

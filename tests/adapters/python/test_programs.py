@@ -450,6 +450,20 @@ def test_a_program_that_a_file_names_is_no_workload_of_its_own(path: str, file: 
 
 
 @pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("wandb/run-20260102_030405-abc/files/wandb-metadata.json", '{"program": "C:\\\\x\\\\serve.py"}'),
+        (".github/workflows/start.yml", "on: push\njobs:\n  a: {steps: [{run: python serve.py}]}"),
+        (".devcontainer/devcontainer.json", '{"customizations": {}, "postAttachCommand": "python serve.py"}'),
+        ("setup.sh", 'echo "  python serve.py --tp 2"'),
+    ],
+)
+def test_a_program_that_a_log_or_a_workflow_of_ci_names_is_a_workload_of_its_own(file: str, text: str) -> None:
+    (workload,) = read({"serve.py": ALONE, file: text}, "serve.py")
+    assert workload.roles[0].text("checkpoint") == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
     ("path", "text"),
     [
         ("app.py", 'command: ["uvicorn", "main:app"]'),
@@ -517,6 +531,11 @@ def test_functions_of_modal_have_hardware_of_their_own() -> None:
     open_choice = roles["either"].value("accelerator")
     assert isinstance(open_choice, Unknown)
     assert open_choice.choices == ("a100-sxm4-80gb", "h100-sxm-80gb")
+
+
+def test_each_function_of_modal_is_listed_where_it_asks_for_gpus() -> None:
+    places = [(workload.name, workload.location().line) for workload in read({"x.py": MODAL}, "x.py")]
+    assert places == [("serve", 5), ("Embedder", 9), ("either", 15)]
 
 
 @pytest.mark.parametrize(

@@ -415,6 +415,11 @@ def test_a_function_that_nothing_calls_is_not_reached() -> None:
     ]
 
 
+def test_raising_system_exit_runs_the_program_that_gives_its_status() -> None:
+    program = "def main():\n    f(x=2)\n    return 0\nif __name__ == '__main__':\n    raise SystemExit(main())"
+    assert [(plain(call.keywords["x"]), call.reached) for call in evaluate(LIBRARY + program)] == [(2, True)]
+
+
 def test_a_method_that_nothing_calls_sees_what_the_constructor_set() -> None:
     program = "class Server:\n    def __init__(self):\n        self.n = 4\n    def handle(self, request):\n        f(x=self.n)\n"
     assert plain(argument(evaluate(LIBRARY + program))) == 4
