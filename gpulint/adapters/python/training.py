@@ -204,6 +204,7 @@ def _read_own(
         if loops.CHECKPOINTING.search(call.name):
             own["activation_checkpointing"] = Field("full", reader.origins(None, call.place))
         if last_name(call) == "prepare_model_for_kbit_training":
+            own["unquantised_dtype"] = Field("float32", reader.origins(None, call.place))
             asked = call.get("use_gradient_checkpointing")
             if asked is None or is_on(asked):
                 own.setdefault("activation_checkpointing", Field("full", reader.origins(None, call.place)))

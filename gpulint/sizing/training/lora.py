@@ -134,10 +134,12 @@ def frozen_bytes_per_parameter(
     family: str,
     frozen_excess: float,
     engine: str | None,
+    unquantised_dtype: str | None,
 ) -> float:
     """Bytes per frozen base weight, averaged over the model.
 
     frozen_bytes_per_parameter = (quantised · b · frozen_excess + (parameters − quantised) · compute_bytes) / parameters
+                                 4 bytes instead of compute_bytes where the program casts them to 32 bits
 
     Args:
         lora_rank: None when nothing is frozen. quantization, checkpoint_quantization: of the base, else None.
@@ -145,18 +147,21 @@ def frozen_bytes_per_parameter(
         embedding_parameters, encoder_parameters: of the vocabulary tables and of an encoder, which are not quantised.
         expert_parameters: routed; those of a family that keeps them in one tensor are not quantised at load.
         frozen_excess: what releases keep in 16 bits beyond that (fitted). engine: Unsloth makes gpt-oss' experts linear modules.
+        unquantised_dtype: to which a program casts what bitsandbytes does not quantise, else None.
     Returns:
         [bytes]; 0 when every weight is trained.
     Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation); a checkpoint in MXFP4
         is brought to 16 bits, as no kernel trains it (axolotl-ai-cloud/axolotl 067b021c8 examples/gpt-oss).
 
-    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None)
+    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None, None)
     2.0
-    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None), 3)  # Llama-3.1-8B
-    0.751
+    >>> llama = (2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None)  # Llama-3.1-8B
+    >>> [round(frozen_bytes_per_parameter(16, "nf4", None, *llama, dtype), 3) for dtype in (None, "float32")]
+    [0.751, 1.012]
 
     Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only; unslothai/unsloth-zoo ce232d6c
-        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit.
+        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit; huggingface/peft 0.21.2 utils/other.py,
+        prepare_model_for_kbit_training: "cast all non INT8 parameters to fp32".
     """
     if lora_rank is None:
         return 0.0
@@ -167,7 +172,9 @@ def frozen_bytes_per_parameter(
         raise LookupError(f"the bytes of a base in {scheme} are not listed")
     whole = has_trait(family, "experts_in_one_tensor") and (engine, family) != ("unsloth", "gpt-oss")
     kept = embedding_parameters + encoder_parameters + (expert_parameters if whole else 0)
-    return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * compute_bytes) / parameters
+    casts = unquantised_dtype == "float32" and scheme in FOUR_BITS | {EIGHT_BITS}
+    width = 4 if casts else compute_bytes
+    return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * width) / parameters
 
 
 FROZEN = {
