@@ -116,15 +116,22 @@ def _read_part(call: Object, known: Mapping[str, Field], reader: Reader) -> dict
         return {"micro_batch_size": make_field(reader, size, call.place)} if read_number(size) and size else {}
     if call.name == "deepspeed.initialize":
         return _read_deepspeed(call, reader)
-    if CHECKPOINTING.search(call.name) or _checkpoints_for_quantized(call):
+    if last_name(call) == "prepare_model_for_kbit_training":
+        return _read_preparation(call, reader)
+    if CHECKPOINTING.search(call.name):
         return {"activation_checkpointing": Field("full", reader.origins(None, call.place))}
     return {}
 
 
-def _checkpoints_for_quantized(call: Object) -> bool:
-    """Return whether PEFT's preparation of a quantised model switches recomputation on, as it does unless told otherwise."""
+def _read_preparation(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return what PEFT's preparation of a quantised model does: it casts what is not quantised to 32 bits, and switches
+    recomputation on unless told otherwise.
+    """
+    cast = {"unquantised_dtype": Field("float32", reader.origins(None, call.place))}
     asked = call.get("use_gradient_checkpointing")
-    return last_name(call) == "prepare_model_for_kbit_training" and (asked is None or is_on(asked))
+    if asked is None or is_on(asked):
+        return {**cast, "activation_checkpointing": Field("full", reader.origins(None, call.place))}
+    return cast
 
 
 def _read_deepspeed(call: Object, reader: Reader) -> dict[str, Field]:
