@@ -24,6 +24,8 @@ HALVES = ("bf16", "fp16")
 EITHER_HALF = Unknown("the program uses bfloat16 if the GPU supports it, else float16", "own program")
 BFLOAT_SINCE = 8.0
 """NVIDIA CUDA programming guide, compute capabilities: bfloat16 arithmetic from 8.0 on."""
+LLAMA_FACTORY = "llamafactory"
+"""The package whose classes of arguments LLaMA-Factory's own command parses."""
 NOT_WORDS = frozenset({"fsdp_config", "gradient_checkpointing_kwargs", "model_init_kwargs"})
 
 
@@ -105,6 +107,10 @@ def _read_trainer(
             "unsloth", started, ("hugging-face", "trl", "unsloth"), own, vocabulary.DECIDING
         )
         fields = {**reading.fields, **_present(own)}
+    elif arguments is not None and root(arguments) == LLAMA_FACTORY:
+        start = [program._replace(text=word) for word in ("llamafactory-cli", "train")]
+        run = engines.read(Invocation(image._replace(text=""), (*start, *words), {}, entrypoint=False))
+        fields = {**(run.fields if run else {}), **_present(own)}
     elif method:
         subcommand = method if method in METHODS else "dpo"
         start = [program._replace(text=word) for word in ("trl", subcommand)]
