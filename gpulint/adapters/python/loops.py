@@ -73,6 +73,8 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     fields["activation_checkpointing"] = Field("none", source="the program does not enable activation checkpointing")
     for call in calls:
         fields |= _read_part(call, fields, reader)
+    if _runs_deepspeed(fields) and (loaded := _find_loaded_batch(calls, reader)) is not None:
+        fields = {**drop_compared_batch(fields), "micro_batch_size": loaded}
     if not core and not any(last_name(call) == "PipelineModule" for call in calls):
         fields |= UNDIVIDED
     fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
@@ -87,6 +89,35 @@ def _read_network(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
         return found
     named = libraries.read(*listed, reader)
     return {name: field for name, field in named.items() if name in ("checkpoint", "quantization")}
+
+
+def drop_compared_batch(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return fields without DeepSpeed's batch of a step, which DeepSpeed never compares with the batches of a loader that
+    the program makes itself.
+    """
+    return {name: field for name, field in fields.items() if name != "global_batch_size"}
+
+
+def loads_for_deepspeed(reading: Reading) -> bool:
+    """Return whether a program makes the loader of a run whose other settings are in DeepSpeed's file."""
+    stated = reading.fields.keys()
+    return _runs_deepspeed(reading.fields) and "micro_batch_size" in stated and "global_batch_size" not in stated
+
+
+def _runs_deepspeed(fields: Mapping[str, Field]) -> bool:
+    return fields.get("engine", Field(None)).value == "deepspeed"
+
+
+def _find_loaded_batch(calls: Sequence[Object], reader: Reader) -> Field | None:
+    """Return the batch size of the first loader that the program makes."""
+    return next((found["micro_batch_size"] for call in calls if (found := _read_loader(call, reader))), None)
+
+
+def _read_loader(call: Object, reader: Reader) -> dict[str, Field]:
+    if last_name(call) != "DataLoader":
+        return {}
+    size = call.get("batch_size") or (call.arguments[1] if len(call.arguments) > 1 else None)
+    return {"micro_batch_size": make_field(reader, size, call.place)} if read_number(size) and size else {}
 
 
 def _learns(call: Object) -> bool:
@@ -112,8 +143,7 @@ def _read_part(call: Object, known: Mapping[str, Field], reader: Reader) -> dict
     if name == "DistributedDataParallel":
         return {"sharding": Field("ddp", reader.origins(None, call.place))}
     if name == "DataLoader" and "micro_batch_size" not in known:
-        size = call.get("batch_size") or (call.arguments[1] if len(call.arguments) > 1 else None)
-        return {"micro_batch_size": make_field(reader, size, call.place)} if read_number(size) and size else {}
+        return _read_loader(call, reader)
     if call.name == "deepspeed.initialize":
         return _read_deepspeed(call, reader)
     if last_name(call) == "prepare_model_for_kbit_training":

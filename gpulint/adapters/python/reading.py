@@ -222,4 +222,9 @@ def merge_files(reading: Reading, path: str, repository: Repository) -> Reading:
     def find(name: str) -> Origin | None:
         return settings_file.find_in_parents(repository, path.rpartition("/")[0], name)
 
-    return settings_file.merge_trainer_files(reading, find) or reading
+    merged = settings_file.merge_trainer_files(reading, find) or reading
+    return (
+        merged._replace(fields=loops.drop_compared_batch(merged.fields))
+        if loops.loads_for_deepspeed(reading)
+        else merged
+    )
