@@ -11,6 +11,7 @@ from gpulint.adapters.python import (
     alternatives,
     inference,
     locate,
+    loops,
     releases,
     serving,
     training,
