@@ -62,6 +62,7 @@ def read(invocation: Invocation) -> Reading | None:
     release = told.version
     identity = _identify(invocation, told)
     stated, open_ended = command_line.parse(words, GRAMMAR, release)
+    stated = _drop_ignored(stated, invocation.arguments[: len(invocation.arguments) - len(words)])
     found = {**identity, **_read_fields(stated)}
     found |= vllm_settings.derive_fields(found, invocation.environment, release)
     fields = command_line.select_glossary_fields(found)
@@ -71,6 +72,16 @@ def read(invocation: Invocation) -> Reading | None:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
     return Reading(fields, origin, open_ended or _find_open_reason(stated))
+
+
+def _drop_ignored(stated: list[ParsedArgument], before: Sequence[Argument]) -> list[ParsedArgument]:
+    """Return the arguments without a bare word beside --model, which only `vllm serve` takes for the model.
+
+    vllm v0.11.0 vllm/entrypoints/openai/cli_args.py adds model_tag, and only vllm/entrypoints/cli/serve.py reads it.
+    """
+    serves = bool(before) and before[-1].text == "serve"
+    named = any(argument.flag.name and argument.flag.field == "checkpoint" for argument in stated)
+    return stated if serves or not named else [argument for argument in stated if argument.flag.name]
 
 
 def render_argument(release: str, quantity: str, value: Value) -> str | None:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from gpulint import engines, units
 from gpulint.adapters.programs import gpu_tests
 from gpulint.catalog import capabilities, hardware
-from gpulint.catalog.architecture import Resolution
+from gpulint.catalog.architecture import Resolution, names
 from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import evaluate, memory_verdict, objectives
+from gpulint.policy.rules import evaluate, memory_verdict, objectives, taken_memory
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
 from gpulint.report.verdicts import NOT_EVALUATED
-from gpulint.workload import Role, Unknown
+from gpulint.workload import Hint, Role, Unknown
 
 if TYPE_CHECKING:
     from gpulint.pipeline.summary import open_values
@@ -68,6 +68,7 @@ def summarize(
         if opened
         else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
+        memory=opened.memory if opened else taken_memory.measure(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
         borderline=found.borderline if found else (),
@@ -144,8 +145,20 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return "?"
     if resolved.architecture is not None and not role.text("checkpoint"):
         return resolved.architecture.id
-    known = resolved.architecture is not None and (resolved.architecture.is_known or resolved.how == "name")
-    return role.text("checkpoint") if known else f"{role.text('checkpoint')} (not in the catalog)"
+    shape, reference = resolved.architecture, role.text("checkpoint")
+    if shape is None or not (shape.is_known or resolved.how == "name"):
+        is_plain = names.is_folder(reference) and not re.search(r"\d", reference.rstrip("/").rpartition("/")[2])
+        return f"? (the model in {reference})" if is_plain else f"{reference} (not in the catalog)"
+    if not shape.is_known and shape.named_parameters and "/" not in reference and (hint := _find_name(role)):
+        return f"? (about {shape.named_parameters / units.BILLION:g} billion parameters, by {hint.field.source})"
+    if resolved.how != "name" or not shape.is_known or not names.is_folder(reference):
+        return reference
+    return names.find_maker(shape.id) if shape.id != reference else reference
+
+
+def _find_name(role: Role) -> Hint | None:
+    """Return the hint that a name gives of the size of a checkpoint which nothing states."""
+    return next((hint for hint in role.hints if hint.kind == "name" and hint.quantity == "checkpoint"), None)
 
 
 def _describe_accelerator(facts: Facts) -> str:
@@ -159,17 +172,25 @@ def _describe_accelerator(facts: Facts) -> str:
         name = f"{profile} of {name}" if product else profile
     left_open = count is None or (isinstance(count, Unknown) and count.category == "any host")
     occupied = left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes")
-    shown = facts.expected("parallel_size") if occupied else 1 if left_open and _is_one_process(role) else count
-    amount = units.human(shown, "") if isinstance(shown, int | float) else "?"
-    return f"{amount} × {name}"
+    is_one, spreads = _is_one_process(role), _spreads(role)
+    shown = facts.expected("parallel_size") if occupied else 1 if left_open and is_one and not spreads else count
+    unknown = "1 or more" if left_open and spreads and (is_one or occupied) else "?"
+    return f"{units.human(shown, '') if isinstance(shown, int | float) else unknown} × {name}"
 
 
 def _is_one_process(role: Role) -> bool:
-    """Whether a program that computes itself is started once and spreads its model over no other GPUs."""
-    if role.value("launcher") is not None or role.value("spills") is not None:
+    """Whether a program that computes itself is started once."""
+    if role.value("launcher") is not None:
         return False
     stated = role.value("sharding")
     return bool(role.text("task") or engines.is_training(role)) and (stated is None or isinstance(stated, Unknown))
+
+
+def _spreads(role: Role) -> bool:
+    """Whether a program spreads its model over all GPUs of the machine, however many it has."""
+    ranks = role.value("tensor_parallel")
+    is_mapped = role.value("spills") is not None and role.value("whole_on_gpu") is None
+    return is_mapped or (isinstance(ranks, Unknown) and ranks.category == "any host")
 
 
 def _name_resource(role: Role) -> str:
