@@ -150,9 +150,20 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return f"? (the model in {reference})" if is_plain else f"{reference} (not in the catalog)"
     if not shape.is_known and shape.named_parameters and "/" not in reference and (hint := _find_name(role)):
         return f"? (about {shape.named_parameters / units.BILLION:g} billion parameters, by {hint.field.source})"
+    if folder := _find_tuned_folder(role):
+        return f"{folder} ({reference} by its name)"
     if resolved.how != "name" or not shape.is_known or not names.is_folder(reference):
         return reference
     return names.find_maker(shape.id) if shape.id != reference else reference
+
+
+def _find_tuned_folder(role: Role) -> str:
+    """Return the folder of weights whose name holds more than that of the release that it suggests; empty if there is none."""
+    hint = _find_name(role)
+    stated = hint.stated.value if hint is not None and hint.stated is not None else None
+    if hint is None or not isinstance(stated, str) or not hint.field.source.startswith(names.OF_FOLDER):
+        return ""
+    return "" if names.find(stated.rstrip("/").rpartition("/")[2]) else stated
 
 
 def _find_name(role: Role) -> Hint | None:
