@@ -199,6 +199,13 @@ def _read_case(case: Case) -> dict[str, object]:
         "compiled": compiled or None,
         "task": "training",
     }
+    _refine(found, case, other, said)
+    return found | _formats(case) | _sharding(case) | _adapters(case)
+
+
+def _refine(found: dict[str, object], case: Case, other: str, said: str) -> None:
+    """Add what further arguments and notes say, and what an engine does with what the case says."""
+    engine = str(case["engine"]).split()[0]
     if found["engine"] == "torchtitan" and case["pp"] and case["batch"]:
         found["micro_batch_size"] = max(1, int(case["batch"]) // int(case["pp"]))  # type: ignore[call-overload]
     if parallel := re.search(r"\bcp=?(\d+)|sequence_parallel_size (\d+)", other):
@@ -230,7 +237,6 @@ def _read_case(case: Case) -> dict[str, object]:
         }  # huggingface/trl v0.15.0 trl/trainer/grpo_config.py, beta
     if "frozen" in other and "backbone" in other and not case["lora"]:
         found["trainable_parameters"] = Unknown("only another network on top of the stated one is trained")
-    return found | _formats(case) | _sharding(case) | _adapters(case)
 
 
 def _find_loss_kernel(other: str) -> str:

@@ -70,7 +70,7 @@ def find_consumers(judged: Sequence[tuple[Workload, Facts]], governance: PolicyR
     counted: set[Location] = set()
     for workload, known in judged:
         count = known.role.fields.get("gpus_per_pod")
-        if known.role.text("part_of") or known.role.value("device") not in (None, "gpu"):
+        if known.role.text("part_of") or known.role.text("device") not in ("", "gpu"):
             continue
         place = (count.origins[0] if count and count.origins else known.role.anchor).location()
         if place not in counted:

@@ -399,7 +399,10 @@ def _list_fitting(found: Fitting) -> dict[str, object]:
     """Return the accelerators that fit as JSON data; empty if the accelerator is known."""
     if found == Fitting():
         return {}
-    fits = [{**fit._asdict(), "headroom": fit.headroom._asdict()} for fit in found.smallest]
+    fits = [
+        {**fit._asdict(), "headroom": fit.headroom._asdict(), "memory": fit.memory and fit.memory._asdict()}
+        for fit in found.smallest
+    ]
     listed = {"fits_on": found.fits, "borderline": found.borderline, "too_small": found.too_small}
     return {**{name: list(cards) for name, cards in listed.items()}, "smallest": fits}
 

@@ -42,6 +42,16 @@ class Aim(NamedTuple):
     """The quantities that would have to be stated."""
 
 
+class GpuMemory(NamedTuple):
+    """The memory that a role takes of each GPU: the likely range."""
+
+    low_bytes: float
+    expected_bytes: float
+    high_bytes: float
+    part: str = ""
+    """weights or states if nothing tells what else the program holds; empty: all of it"""
+
+
 class Fit(NamedTuple):
     """Hardware on which a role fits in every scenario; count and cost are of one instance."""
 
@@ -57,6 +67,8 @@ class Fit(NamedTuple):
     """Where and when the cost was listed."""
     pool: str = ""
     """The team's own nodes, if they have a name."""
+    memory: GpuMemory | None = None
+    """What the role takes of each of these GPUs; null: not known."""
 
 
 class HintUse(NamedTuple):
@@ -112,6 +124,8 @@ class RoleSummary(NamedTuple):
     parallelism: str = ""
     verdict: str = ""
     headroom: str = ""
+    memory: GpuMemory | None = None
+    """What the role takes of each GPU with the likely values; null: not known."""
     objectives: tuple[Aim, ...] = ()
     fits_on: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()

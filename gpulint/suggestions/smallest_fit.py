@@ -12,10 +12,10 @@ from gpulint.catalog import hardware, offers, resource_names
 from gpulint.catalog.offers import EVERYTHING, Offer
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.conditions import cel
-from gpulint.policy.rules import evaluate
+from gpulint.policy.rules import evaluate, taken_memory
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule, load_shipped
-from gpulint.report.model import Fit, Scenarios, Severity
+from gpulint.report.model import Fit, GpuMemory, Scenarios, Severity
 from gpulint.suggestions.serving import changes
 from gpulint.workload import Field, Unknown, Value
 
@@ -68,24 +68,29 @@ class PricedAccelerator(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The requested role, its traced facts, a further condition on an accelerator, and the fact that must not be negative."""
+    """The requested role, its traced facts, a further condition on an accelerator, the fact that must not be negative, and
+    the part of the memory that alone counts.
+    """
 
     known: Facts
     traced: Facts
     accepted: Callable[[Facts], bool]
     left: str
+    part: str
 
 
 def find_smallest(
-    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True, left: str = ""
+    facts: Facts, offered: Sequence[Offer], accepted: Callable[[Facts], bool] = lambda _: True, part: str = ""
 ) -> tuple[Fit, ...]:
     """Return what fits even in the worst scenario: the cheapest first (without prices the smallest
     memory), then other counts on smaller GPUs.
 
-    `left` is the fact for what is left of the memory, if not all that a role holds counts. Return nothing if the
+    `part` is weights or states if not all that a role holds counts. Return nothing if the
     accelerator is known or other inputs are missing.
     """
-    asked = Request(facts, facts.start_trace(), accepted, left or find_headroom_fact(facts))
+    asked = Request(
+        facts, facts.start_trace(), accepted, taken_memory.LEFT.get(part) or find_headroom_fact(facts), part
+    )
     if not _is_answerable(asked):
         return ()
     cards = _list_cards(facts, offered)
@@ -237,10 +242,10 @@ def _find_fitting(cards: Sequence[PricedAccelerator], layout: Layout, asked: Req
         tried = asked.traced.variant(role)
         left = tried.scenarios(asked.left)
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):
-            yield _build_fit(card, layout, left)
+            yield _build_fit(card, layout, left, taken_memory.measure(tried, asked.part))
 
 
-def _build_fit(card: PricedAccelerator, layout: Layout, left: Scenarios[Value]) -> Fit:
+def _build_fit(card: PricedAccelerator, layout: Layout, left: Scenarios[Value], memory: GpuMemory | None) -> Fit:
     offer, cost = card.offer, card.cost_usd_per_hour(layout.gpus)
     listed = f"{offer.cloud} {offer.region} {offer.price_date}".strip() if cost is not None else ""
     return Fit(
@@ -252,6 +257,7 @@ def _build_fit(card: PricedAccelerator, layout: Layout, left: Scenarios[Value]) 
         cost_usd_per_hour=cost,
         prices=listed,
         pool=offer.pool,
+        memory=memory,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import checkout
 import pytest
+import started_program
 from checkout import committed
 from pre_commit.clientlib import load_manifest
 
@@ -30,18 +31,7 @@ spec:
       args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192, --max-num-batched-token=4096]
       resources: {limits: {nvidia.com/gpu: 1}}
 """
-STARTS = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: llm}
-spec:
-  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
-  containers:
-    - name: server
-      image: registry.example/llm:1
-      command: [python, /srv/app/serve.py]
-      resources: {limits: {nvidia.com/gpu: 1}}
-"""
+STARTS = started_program.pod("python, /srv/app/serve.py")
 SERVES = "from vllm import LLM\nllm = LLM('Qwen/Qwen3-8B', max_model_len=65536)\n"
 
 pytestmark = [

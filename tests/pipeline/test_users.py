@@ -6,24 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import started_program
 from click.testing import CliRunner
 
 import gpulint
 from gpulint import cli
 from gpulint.source.repository import mentions
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: llm}
-spec:
-  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
-  containers:
-    - name: server
-      image: registry.example/llm:1
-      command: [python, -m, app.serve]
-      resources: {limits: {nvidia.com/gpu: 1}}
-"""
+POD = started_program.pod("python, -m, app.serve")
 LOST = """\
 ---
 apiVersion: v1

@@ -204,7 +204,7 @@ def test_without_a_product_it_says_what_it_takes_and_names_what_is_missing() -> 
     )
     said = report(spec)
     (role,) = roles(said)
-    assert role.verdict == "needs 8 × H200 SXM 141GB"
+    assert role.verdict.startswith("needs 8 × H200 SXM 141GB: ")
     assert sorted({need for one in role.not_evaluated for need in one.needs}) == ["accelerator"]
     assert "weights-exceed-memory" in not_evaluated(said)
     assert loud(said) == {}

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
+from gpulint.adapters.platforms import compose_devices, compose_models, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
 from gpulint.adapters.programs import example_settings, nccl_variables
 from gpulint.adapters.programs.container_command import Environment
@@ -21,7 +21,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("services", "include")
-TRIGGERS = ()
+TRIGGERS = ("model: ai/", "model: hf.co/", "model: huggingface.co/")
 READS = ("plain",)
 CLAIMS = ("shape",)
 
@@ -42,6 +42,7 @@ MEMORY = "/dev/shm"
 MEMORY_DEFAULT_BYTES = 64 * units.MIB
 """docs.docker.com/reference/cli/docker/container/run (--shm-size)."""
 UNASKED = "no GPU is requested; the host's default runtime decides"
+ON_CPU = "the service requests no GPU, so Ollama computes on the CPU"
 
 
 def claims(document: Document) -> Claim:
@@ -69,7 +70,7 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield one workload of one role for each complete service that has GPUs or an engine.
 
-    The other services patch a service or prepare something.
+    The other services patch a service or prepare something. Models that Docker Model Runner serves follow.
     """
     services = document.get(("services",))
     for name in services if isinstance(services, dict) else ():
@@ -78,6 +79,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             service = compose_service.add_default_file(service, repository)
         if _is_whole(service):
             yield from _read_workload(service, repository)
+    if document.mentions("model"):
+        yield from compose_models.list_workloads(document)
 
 
 def _is_whole(service: Service) -> bool:
@@ -99,10 +102,9 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     readings = [
         (_hide_arguments(reading, invocation), invocation) for reading, invocation in task.read(invocations, find)
     ]
-    if not given and not any(invocation.arguments and not _runs_on_cpu(reading) for reading, invocation in readings):
+    given = given or _place_unasked(service, readings)
+    if not given:
         return
-    unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
-    given = given or compose_devices.read_render_nodes(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
     fields = {**given, **_read_settings(service, environment), **compose_devices.read_visible_devices(environment)}
     fields |= _count_replicas(service, fields["gpus_per_pod"])
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
@@ -113,6 +115,20 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     roles = tuple(replace(_count_instance(role).having(**example), container=container) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
+
+
+def _place_unasked(service: Service, readings: list[task.Read]) -> dict[str, Field]:
+    """Return where a service runs that requests no GPU; empty if it starts no engine."""
+    if any(invocation.arguments and not _runs_on_cpu(reading) for reading, invocation in readings):
+        unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
+        return compose_devices.read_render_nodes(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
+    if not any(reading.fields["engine"].value == "ollama" for reading, _ in readings):
+        return {}
+    none = Field(0, (service.origin,), assumption=ON_CPU)
+    return compose_devices.read_render_nodes(service) or {
+        "device": Field("cpu", (service.origin,)),
+        "gpus_per_pod": none,
+    }
 
 
 def _hide_arguments(reading: Reading, invocation: Invocation) -> Reading:

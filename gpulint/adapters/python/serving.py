@@ -17,7 +17,9 @@ from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.source.python.values import Constant, Object, Open, Value
 from gpulint.workload import Field
 
-PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "execvp", "execv", "execlp"})
+EXECUTES = frozenset({"execv", "execve", "execvp", "execvpe"})
+"""Functions of `os` whose second argument is the list of all words, the program's name among them."""
+PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "execlp"}) | EXECUTES
 PARSES = frozenset({"parse_args", "parse_known_args"})
 """vllm v0.6.6 vllm/entrypoints/openai/cli_args.py and engine/arg_utils.py: parsers with the arguments of the server, which
 `make_arg_parser` and `add_cli_args` return."""
@@ -75,18 +77,22 @@ def read(
         named = releases.choose(image, pins, call, words)
         invocation = Invocation(named, tuple(words), environment, entrypoint=False)
         reading = engines.read(invocation)
-        if reading is not None:
+        if reading is not None and not _is_beside(reading):
             yield call, _clean(reading, call, reader)
+
+
+def _is_beside(reading: Reading) -> bool:
+    """Return whether a program starts a server of speech or embeddings, as it often does beside its engine."""
+    return reading.fields["engine"].value in tables.index_rows("network_servers", "server")
 
 
 def _find_words(call: Object, reader: Reader, given: Sequence[Argument]) -> list[Argument] | None:
     """Return the words of the command that means the same as a call; None if it starts no engine."""
     name = last_name(call)
     if root(call) in ("subprocess", "os", "asyncio") and name in PROCESSES:
-        return (
-            list(list_words(call.arguments[0] if call.arguments else call.get("args"), reader, call.place) or ())
-            or None
-        )
+        given_at = 1 if name in EXECUTES and len(call.arguments) > 1 else 0
+        stated = call.arguments[given_at] if call.arguments else call.get("args")
+        return list(list_words(stated, reader, call.place) or ()) or None
     if root(call) == "vllm" and name in PARSES:
         stated = call.arguments[0] if call.arguments else call.get("args")
         parsed = list_words(stated, reader, call.place) if stated is not None else given

@@ -7,8 +7,10 @@ the program, copies it or starts it on another machine leaves its settings to no
 from __future__ import annotations
 
 import posixpath
+import re
 
 from gpulint import adapters
+from gpulint.adapters.native import non_workloads
 from gpulint.adapters.platforms import cerebrium
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.python import locate
@@ -17,9 +19,15 @@ from gpulint.source.repository import Repository
 
 SCRIPTS_MAX = 8
 """The most scripts that are read for one program."""
+OTHERS_MAX = 16
+"""The most other files that name a program and are looked at."""
+RECORDED = re.compile(r"(?:^|/)(?:wandb|mlruns)/")
+"""Folders of past runs: docs.wandb.ai/guides/track/save-restore and mlflow.org/docs/latest/tracking/backend-stores."""
 TRITON = "config.pbtxt"
 """The configuration of a model of Triton, in the folder above its versions."""
 CEREBRIUM = "cerebrium.toml"
+KERNEL = "kernel-metadata.json"
+"""What Kaggle's command line pushes with a program, which Kaggle starts without arguments: Kaggle/kaggle-cli docs/kernels.md."""
 
 
 def is_started(path: str, repository: Repository) -> bool:
@@ -29,14 +37,21 @@ def is_started(path: str, repository: Repository) -> bool:
         return True
     if name == cerebrium.PROGRAM and repository.exists(posixpath.join(folder, CEREBRIUM)):
         return True
-    naming = list(repository.list_naming(path))
+    naming = [spec for spec in repository.list_naming(path) if posixpath.basename(spec) != KERNEL]
     if name == "__main__.py" and folder:
         naming += repository.list_naming(f"{folder}.py")
-    scripts = [spec for spec in naming if documents.find_format(spec) == "shell"]
-    if len(scripts) < len(naming):
+    near = sorted(naming, key=lambda spec: (posixpath.dirname(spec) != folder, spec))
+    scripts = [spec for spec in near if documents.find_format(spec) == "shell"]
+    others = [spec for spec in near if documents.find_format(spec) != "shell"]
+    if any(_may_start(spec, repository) for spec in others[:OTHERS_MAX]):
         return True
-    near = sorted(scripts, key=lambda spec: (posixpath.dirname(spec) != folder, spec))
-    return any(_runs(spec, path, repository) for spec in near[:SCRIPTS_MAX])
+    return any(_runs(spec, path, repository) for spec in scripts[:SCRIPTS_MAX])
+
+
+def _may_start(spec: str, repository: Repository) -> bool:
+    """Return whether a file may start what it names, as a workflow of CI or the record of a past run does not."""
+    found = [adapters.find_adapter(document) for document in repository.read_documents(spec)]
+    return not RECORDED.search(spec) and not (found and all(adapter is non_workloads for adapter in found))
 
 
 def _runs(spec: str, path: str, repository: Repository) -> bool:

@@ -186,7 +186,7 @@ def _count_ranks(fields: Mapping[str, Field]) -> int:
 def _divide_gpus(gpu_program: GpuProgram, fields: dict[str, Field]) -> dict[str, Field]:
     """Return the GPUs of one of several programs: those that it lists.
 
-    Parallel servers leave them unknown, unless all GPUs of the job together are too few for one of them.
+    Parallel servers leave them unknown, unless the job has only one, or all of them are too few for one server.
     """
     visible, asked = fields.get("visible_devices"), fields["gpus_per_pod"]
     own_step = any(
@@ -200,6 +200,7 @@ def _divide_gpus(gpu_program: GpuProgram, fields: dict[str, Field]) -> dict[str,
         and not own_step
         and visible is None
         and gpu_program.one.job is not None
+        and asked.value != 1
         and not _needs_more_than_all(fields)
     ):
         unknown = Field(Unknown("several servers share the job's GPUs"), asked.origins)

@@ -23,8 +23,8 @@ NUMBERING = Numbering(
     named=rf"(?:{image_tags.BUILD}[-_])*ollama(?:[-_]{image_tags.BUILD})*",
     number=r"0\.(?:[3-9]|[1-9]\d)\.\d{1,2}",
 )
-TYPED = re.compile(r"(?P<name>[^:]+):(?P<size>[^-:]+)-(?:instruct|chat|it)-(?P<type>(?:bf|fp)16|q\d\w*)")
-"""Tags of the library that spell size, training and type, as 70b-instruct-q8_0."""
+TYPED = re.compile(r"(?P<name>[^:]+):(?P<size>[^-:]+)(?:-lite)?(?:-(?:instruct|chat|it))?-(?P<type>(?:bf|fp)16|q\d\w*)")
+"""Tags of the library that spell size, training and type, as 70b-instruct-q8_0 and 8b-q4_K_M."""
 TYPES = {"fp16": "F16"}
 HUB = re.compile(r"(?:hf\.co|huggingface\.co)/")
 OLDEST_ASSUMED = (0, 7, 0)

@@ -348,8 +348,8 @@ def _find_lines(document: Document, workload: Workload | None) -> tuple[int, int
     """
     node = document.node(workload.path) if workload else document.root
     if workload is None or not workload.path or node is None:
-        begin, end = 0 if document.index == 0 else document.root.start, _find_end(document)
-        return places.find_line(document.text, begin), places.find_line(document.text, end)
+        begin, end = document.start, _find_end(document)
+        return places.find_line(document.text, begin), places.find_line(document.text, max(begin, end - 1))
     return document.locate(workload.path).line, places.find_line(document.text, node.end)
 
 
@@ -358,7 +358,7 @@ def _find_end(document: Document) -> int:
     if document.until is not None:
         return document.until
     others = (other for other in document.beside if other.path == document.path and other.index > document.index)
-    return min((other.root.start for other in others), default=len(document.text))
+    return min((other.start for other in others), default=len(document.text))
 
 
 def _pair_roles(workload: Workload, stated: Workload | None) -> tuple[Role, ...]:

@@ -154,7 +154,7 @@ def _assume_format(reference: str, role: Role, workload: Workload) -> dict[str, 
 
 def _is_open(role: Role, resolved: Resolution | None) -> bool:
     """Whether a role on GPUs names no model, or only a place whose content is not known."""
-    if engines.is_training(role) or role.text("part_of") or role.value("device") not in (None, "gpu"):
+    if engines.is_training(role) or role.text("part_of") or role.text("device") not in ("", "gpu"):
         return False
     if role.value("gpus_per_pod") == 0 or gpu_tests.describe(role) or role.text("engine") == "ollama":
         return False

@@ -6,6 +6,7 @@ Hardware and GPU counts stay with whatever starts the program.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,6 +21,15 @@ COUNTS = frozenset(
 )
 MEGATRON = "megatron-lm"
 OWN = "own program"
+IMPORTS = re.compile(
+    rb"(?m)^[ \t]*(?:import|from)[ \t]+(?:transformers|vllm|sglang|lmdeploy|tensorrt|tensorrt_llm|llama_cpp|trl|unsloth|diffusers"
+    rb"|peft|jax|flax|tensorflow|keras|cupy|cudf|cuml|numba|whisper|faster_whisper|deepspeed|accelerate|lightning|pytorch_lightning"
+    rb"|modal|ray|composer|torchtune|torchtitan|megatron|nemo|exllamav2|ctransformers|ctranslate2|sentence_transformers|ultralytics"
+    rb"|onnxruntime|triton|bitsandbytes)\b"
+)
+"""Imports of packages that may compute on GPUs."""
+TORCH = re.compile(rb"(?m)^[ \t]*(?:import|from)[ \t]+torch")
+"""An import of PyTorch; a module that only sets its seeds has one too."""
 GENERAL = frozenset({"transformers", "trl", "deepspeed"})
 """Trainers whose arguments a program of somebody's own may take."""
 
@@ -29,6 +39,8 @@ def merge_programs(workload: Workload, repository: Repository) -> Workload:
     if not any(_is_open(role) for role in workload.roles):
         return workload
     roles = tuple(_merge(role, workload, repository) if _is_open(role) else role for role in workload.roles)
+    if len(roles) > 1 and any(role.text("engine") for role in roles):
+        roles = tuple(role for role in roles if not _computes_nothing(role, workload, repository))
     if roles == workload.roles:
         return workload
     return replace(workload, roles=roles, kind=_find_kind(workload, roles))
@@ -42,6 +54,22 @@ def _is_open(role: Role) -> bool:
     if engine == MEGATRON:
         return any(vocabulary.is_deferred(field) for field in role.fields.values())
     return not engine or engine in GENERAL or not engines.find_purpose(engine)
+
+
+def _computes_nothing(role: Role, workload: Workload, repository: Repository) -> bool:
+    """Return whether a role is a program of the repository that imports nothing for GPUs, such as a server's client."""
+    from gpulint.adapters.programs import python_program
+    from gpulint.adapters.python import locate
+
+    started = python_program.find(role.command.words) if role.command is not None else None
+    if started is None or role.text("engine") or "checkpoint" in role.fields:
+        return False
+    path = locate.find(started, workload.document.path, repository)
+    content = repository.read(path) if path is not None else None
+    if path is None or content is None:
+        return False
+    imported = (repository.read(other) or b"" for other in repository.list_imported(path))
+    return TORCH.search(content) is None and not any(IMPORTS.search(text) for text in (content, *imported))
 
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Role:

@@ -8,28 +8,27 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.catalog import offers
 from gpulint.facts.model import Missing
+from gpulint.policy.rules import taken_memory
 from gpulint.policy.rules.bounded_rules import join_alternatives
 from gpulint.policy.rules.bounds import FITTING, Bounds, Probe, Tipping
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.rule import Rule
-from gpulint.report.model import Fit, OpenDecision, Severity
+from gpulint.report import gpu_memory
+from gpulint.report.model import Fit, GpuMemory, OpenDecision, Severity
 from gpulint.suggestions import smallest_fit
 from gpulint.workload import Decision
 
-TAKEN = {"weights": "spread_weight_bytes", "states": "state_bytes_per_gpu"}
-"""What the part of its memory takes of one GPU that alone is known of a program."""
-LEFT = {"weights": "spread_headroom", "states": "training_state_room"}
-"""The share of a GPU that this part leaves."""
 NAMED_MAX = 3
 """Members that a verdict names."""
 
 
 class Answer(NamedTuple):
-    """The verdict in words, the open decisions, and the smallest hardware if none is named."""
+    """The verdict in words, the open decisions, the smallest hardware if none is named, and the memory that the role takes."""
 
     verdict: str
     decisions: tuple[OpenDecision, ...]
     smallest: tuple[Fit, ...] = ()
+    memory: GpuMemory | None = None
 
 
 def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
@@ -38,11 +37,16 @@ def describe(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> Answer:
     listed = tuple(_list_decision(decision, tipping.get(decision.name)) for decision in bounds.decisions)
     if bounds.reference:
         return _describe_need(bounds, outcome, rules)._replace(decisions=listed)
+    return Answer(_describe_verdict(bounds), listed, (), taken_memory.measure(bounds.expected.facts, bounds.part))
+
+
+def _describe_verdict(bounds: Bounds) -> str:
+    """Return the verdict on a role whose hardware is named."""
     if bounds.depends_on:
-        return Answer(_describe_dependence(bounds, f"{bounds.part} fit" if bounds.part else "fits"), listed)
+        return _describe_dependence(bounds, f"{bounds.part} fit" if bounds.part else "fits")
     if bounds.part and bounds.worst.rank >= FITTING:
-        return Answer(_describe_part(bounds), listed)
-    return Answer(bounds.verdict, listed)
+        return _describe_part(bounds)
+    return bounds.verdict
 
 
 def _describe_dependence(bounds: Bounds, fits: str) -> str:
@@ -61,7 +65,7 @@ def _describe_dependence(bounds: Bounds, fits: str) -> str:
 def _describe_part(bounds: Bounds) -> str:
     """Return that weights or states fit, with the most that they take of one GPU: what else a program holds is unknown."""
     facts = bounds.worst.facts
-    left = facts.scenarios(TAKEN[bounds.part])
+    left = facts.scenarios(taken_memory.PARTS[bounds.part])
     taken = None if isinstance(left, Missing) else left.worst if bounds.worst.verdict == "fits" else left.expected
     memory = facts.expected("device_memory_bytes")
     likely = "likely " if bounds.verdict.startswith("likely") else ""
@@ -126,12 +130,18 @@ def _describe_need(bounds: Bounds, outcome: Outcome, rules: Sequence[Rule]) -> A
     if fits:
         is_wider = bounds.worst.chosen != bounds.expected.chosen
         most = next(iter(_find_smallest(bounds, bounds.worst, outcome, severe)), None) if is_wider else fits[0]
-        return Answer(f"needs {_name(fits[0])}{_name_end(fits[0], most)}{purpose}", (), () if purpose else fits)
+        return _build_need(f"{_name(fits[0])}{_name_end(fits[0], most)}{purpose}", fits, bounds.part)
     for probe in _list_changes(bounds):
         if fits := _find_smallest(bounds, probe, outcome, severe):
-            text = f"needs {_name(fits[0])}{_name_changes(bounds, probe)}{purpose}"
-            return Answer(text, (), () if purpose else fits)
+            return _build_need(f"{_name(fits[0])}{_name_changes(bounds, probe)}{purpose}", fits, bounds.part)
     return Answer(_describe_total(bounds) if purpose else "does not fit on any accelerator of the catalog", ())
+
+
+def _build_need(hardware: str, fits: tuple[Fit, ...], part: str) -> Answer:
+    """Return that a role needs hardware, with the memory that it takes of each GPU of the first."""
+    memory = fits[0].memory
+    amount = f": {gpu_memory.render(memory)}" if memory else ""
+    return Answer(f"needs {hardware}{amount}", (), () if part else fits, memory)
 
 
 def _list_changes(bounds: Bounds) -> Iterator[Probe]:
@@ -187,7 +197,7 @@ def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Seque
     known = bounds.release(probe)
     offered = offers.list_offers(known.role.available, smallest_fit.find_cloud(known))
     return smallest_fit.find_smallest(
-        known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome), LEFT.get(bounds.part, "")
+        known, offered, lambda tried: smallest_fit.adds_no_error(severe, tried, outcome), bounds.part
     )
 
 

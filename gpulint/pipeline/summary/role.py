@@ -16,7 +16,7 @@ from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
 from gpulint.pipeline.summary import costs
-from gpulint.policy.rules import evaluate, memory_verdict, objectives
+from gpulint.policy.rules import evaluate, memory_verdict, objectives, taken_memory
 from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
@@ -68,6 +68,7 @@ def summarize(
         if opened
         else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated)),
         headroom=_describe_headroom(facts),
+        memory=opened.memory if opened else taken_memory.measure(facts),
         objectives=stated,
         fits_on=found.fits if found else (),
         borderline=found.borderline if found else (),
@@ -131,7 +132,7 @@ def _is_part_of_a_run(role: Role) -> bool:
 
 def _describe_headroom(facts: Facts) -> str:
     ends = facts.ends("training_room" if engines.is_training(facts.role) else "headroom")
-    if ends is None or facts.role.value("device") not in (None, "gpu"):
+    if ends is None or facts.role.text("device") not in ("", "gpu"):
         return ""
     return headroom.render(*map(memory_verdict.to_number, ends))
 
@@ -175,24 +176,32 @@ def _describe_accelerator(facts: Facts) -> str:
     """Return the GPUs of an instance: as stated, else those that its engine or its only process occupies."""
     role = facts.role
     count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
-    if (device := role.value("device")) not in (None, "gpu"):
-        return "none" if device == "cpu" else str(device)
+    if (device := role.text("device")) not in ("", "gpu"):
+        return "none" if device == "cpu" else device
     name = product.name if product else _name_resource(role)
     if profile := role.text("mig_profile"):
         name = f"{profile} of {name}" if product else profile
     left_open = count is None or (isinstance(count, Unknown) and count.category == "any host")
     occupied = left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes")
-    shown = facts.expected("parallel_size") if occupied else 1 if left_open and _is_one_process(role) else count
-    amount = units.human(shown, "") if isinstance(shown, int | float) else "?"
-    return f"{amount} × {name}"
+    is_one, spreads = _is_one_process(role), _spreads(role)
+    shown = facts.expected("parallel_size") if occupied else 1 if left_open and is_one and not spreads else count
+    unknown = "1 or more" if left_open and spreads and (is_one or occupied) else "?"
+    return f"{units.human(shown, '') if isinstance(shown, int | float) else unknown} × {name}"
 
 
 def _is_one_process(role: Role) -> bool:
-    """Whether a program that computes itself is started once and spreads its model over no other GPUs."""
-    if role.value("launcher") is not None or role.value("spills") is not None:
+    """Whether a program that computes itself is started once."""
+    if role.value("launcher") is not None:
         return False
     stated = role.value("sharding")
     return bool(role.text("task") or engines.is_training(role)) and (stated is None or isinstance(stated, Unknown))
+
+
+def _spreads(role: Role) -> bool:
+    """Whether a program spreads its model over all GPUs of the machine, however many it has."""
+    ranks = role.value("tensor_parallel")
+    is_mapped = role.value("spills") is not None and role.value("whole_on_gpu") is None
+    return is_mapped or (isinstance(ranks, Unknown) and ranks.category == "any host")
 
 
 def _name_resource(role: Role) -> str:

@@ -116,7 +116,7 @@ def find_bounds(facts: Facts, assumes_shape: bool = True) -> Bounds | None:
     If nothing bounds all of its memory, as of an unknown program, the weights or the training states alone decide. With
     `assumes_shape`, a network of which only the size is known has the typical shape of that size.
     """
-    if facts.role.value("device") not in (None, "gpu") or facts.role.text("part_of"):
+    if facts.role.text("device") not in ("", "gpu") or facts.role.text("part_of"):
         return None
     names = memory_verdict.list_measures(facts)
     if not isinstance(facts.scenarios(names[0]), Missing):

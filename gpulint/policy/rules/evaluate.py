@@ -133,7 +133,7 @@ class RuleDefect(Exception):
 
 def select(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
     """Yield the rules that apply to this role."""
-    if role.value("device") not in (None, "gpu"):
+    if role.text("device") not in ("", "gpu"):
         return
     is_part = bool(role.text("part_of"))
     for rule in rules:

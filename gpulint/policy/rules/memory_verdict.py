@@ -22,7 +22,7 @@ def find_verdict(facts: Facts) -> str:
     unknown, a role still does not fit if a part of it does not: the model states or weights, or a
     server's weights and reserve.
     """
-    if facts.role.value("device") not in (None, "gpu"):
+    if facts.role.text("device") not in ("", "gpu"):
         return "no GPU"
     whole, *parts = list_headroom_facts(facts)
     found = compare_headroom(facts, whole)

@@ -65,6 +65,14 @@ class Document:
         return other
 
     @property
+    def start(self) -> int:
+        """Where the document begins: comments between the line `---` and its content belong to it."""
+        if self.index == 0 or self.format != "yaml":
+            return 0 if self.index == 0 else self.root.start
+        separators = (self.text.rfind(mark, 0, self.root.start) for mark in ("\n---", "\n..."))
+        return max(*separators, -1) + 1
+
+    @property
     def beside(self) -> tuple[Document, ...]:
         """The documents of the file, and those of others that belong to them."""
         return self._beside

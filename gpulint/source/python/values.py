@@ -41,8 +41,8 @@ class Given(NamedTuple):
 class Constant:
     """A value that the text states. `place` is that of the literal, or a caller's note for a given text.
 
-    `name` is the variable or the flag that could have stated another value, and `computed` is true where the value
-    stands nowhere as such.
+    `name` is the variable or the flag that could have stated another value. `computed` is true if no literal has the
+    value.
     """
 
     value: Plain
@@ -72,8 +72,8 @@ class Name:
 class Point(NamedTuple):
     """A place where somebody else decides how the program goes on: a branch, a key of a dict, an item of a loop.
 
-    `members` are the numbers of the ways that are open, each with a label; an empty label is to be read from what the
-    program does then. `name` and `decider` say who decides, if it is an argument or a variable.
+    `members` are the numbers of the ways that are open, each with a label. If a label is empty, what the program does
+    in that way gives it. `name` and `decider` say who decides, if it is an argument or a variable.
     """
 
     key: tuple[object, ...]
@@ -170,8 +170,8 @@ class Object:
     """What a call returned: the full name of what was called, and its arguments.
 
     `attributes` are set afterwards. `cls` is the class of the program, if it is one. `open_ended` says why there may be
-    more arguments. A `reached` call runs when the program is started; another stands in a function that nothing
-    here calls. `within` are the nodes of the functions that it was made in.
+    more arguments. A `reached` call runs when the program is started; any other is in a function that the
+    program never calls. `within` are the nodes of the functions that it was made in.
     """
 
     name: str

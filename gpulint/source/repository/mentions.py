@@ -20,7 +20,7 @@ USERS_MAX = 50
 PROGRAMS_MAX = 300
 IMPORTED_MAX = 12
 """The most modules that are looked at behind one program."""
-_TESTS = r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)"
+_TEST = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
 _IMPORT = rb"(?m)^[ \t]*+\"?(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++([^\n#]*+)|import[ \t]++([^\n#]*+))"
 _BUILDS = rb"(?m)^[ \t]*+build:|\b(?:docker|podman|nerdctl|buildah)\b[^\n]*\bbu(?:ild|d)\b"
 _COMPOSE = r"(?:^|/)(?:docker-)?compose[^/]*\.ya?ml$"
@@ -49,6 +49,7 @@ class Mentions:
         self._read = read
         self._find_programs = find_programs
         self._index_programs = index_programs
+        self._words: dict[str, Sequence[str]] = {}
 
     def list_naming(self, path: str) -> Sequence[str]:
         """Return the specs that name a program."""
@@ -64,12 +65,18 @@ class Mentions:
         found: dict[str, None] = {}
         pending = [path]
         while pending and len(found) < IMPORTED_MAX:
-            words = _list_words(self._read(pending.pop(0)) or b"")
+            words = self._list_words(pending.pop(0))
             named = (one for word in words for one in programs.get(f"{word}.py", ()))
             new = [one for one in named if one not in found and one != path]
             found |= dict.fromkeys(new)
             pending += new
         return tuple(found)[:IMPORTED_MAX]
+
+    def _list_words(self, path: str) -> Sequence[str]:
+        """Return the words of a program's imports, read once."""
+        if path not in self._words:
+            self._words[path] = tuple(_list_words(self._read(path) or b""))
+        return self._words[path]
 
     def find_users(self, paths: Iterable[str]) -> Users:
         """Return the specs that name one of these files, or a file between them."""
@@ -104,7 +111,7 @@ class Mentions:
         """The programs that are no tests, by the names that they import."""
         found: dict[str, list[str]] = {}
         for path in sorted(itertools.chain.from_iterable(self._index_programs().values())):
-            for name in dict.fromkeys(_list_imports(self._read(path) or b"")) if not re.search(_TESTS, path) else ():
+            for name in dict.fromkeys(_list_imports(self._read(path) or b"")) if not is_test(path) else ():
                 found.setdefault(name, []).append(path)
         return found
 
@@ -144,6 +151,11 @@ def is_used(path: str) -> bool:
     """Return whether a file may state values of specs that name it: a program, a script, variables or an image."""
     name = path.rpartition("/")[2]
     return documents.is_program(name) or documents.find_format(name) == "shell" or is_text(name)
+
+
+def is_test(path: str) -> bool:
+    """Whether a Python program is a test by its name."""
+    return _TEST.search(path) is not None
 
 
 def is_text(name: str) -> bool:

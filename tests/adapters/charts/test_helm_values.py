@@ -323,7 +323,7 @@ def test_without_a_product_a_large_model_gets_what_it_needs() -> None:
         "hack/values-deepseek.yaml",
     )
     (summary,) = samples.roles(said)
-    assert summary.verdict == "needs 8 × H200 SXM 141GB"
+    assert summary.verdict.startswith("needs 8 × H200 SXM 141GB: ")
     assert set(samples.severities(said).values()) <= {Severity.NOTE}
 
 

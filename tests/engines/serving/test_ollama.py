@@ -229,10 +229,10 @@ def test_the_one_model_that_is_pulled_is_the_checkpoint(lines: str) -> None:
     ]
 
 
-def test_of_several_models_that_are_pulled_none_is_the_checkpoint() -> None:
-    script = "ollama serve & ollama pull llama3.1:8b; ollama pull nomic-embed-text; wait"
+def test_of_several_models_that_are_pulled_the_largest_must_run() -> None:
+    script = "ollama serve & ollama pull nomic-embed-text; ollama pull llama3.1:8b; wait"
     found = reading.started(f"image: ollama/ollama:0.9.0\ncommand: [sh, -c, '{script}']\n{GPU}")
-    assert reading.values(found, "checkpoint") == ["unknown: each request names the model"]
+    assert reading.values(found, "checkpoint") == ["meta-llama/Llama-3.1-8B-Instruct"]
 
 
 def test_an_annotation_names_a_model_as_ollama_does() -> None:

@@ -63,6 +63,18 @@ def test_a_server_is_recognised(lines: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "start",
+    [
+        "python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --enforce-eager true",
+        "vllm serve --enforce-eager true --model=Qwen/Qwen3-8B",
+    ],
+)
+def test_the_model_of_an_argument_precedes_a_word_that_no_argument_takes(start: str) -> None:
+    found = reading.started(f"image: example.com/app:1\ncommand: [sh, -c, '{start}']\n{GPU}")
+    assert reading.values(found, "checkpoint", "enforce_eager") == ["Qwen/Qwen3-8B", True]
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         pytest.param(

@@ -43,6 +43,12 @@ def test_a_comment_speaks_of_its_own_document_only() -> None:
     assert [card for _, card in understood(text)] == ["1 × L4 24GB", "1 × nvidia.com/gpu"]
 
 
+@pytest.mark.parametrize("separator", ["---\n# gpulint: accelerator=l4\n", "--- # gpulint: accelerator=l4\n"])
+def test_a_comment_below_the_separator_speaks_of_the_next_document(separator: str) -> None:
+    text = pod(model="Qwen/Qwen3-8B") + separator + pod(name="other", model="Qwen/Qwen3-4B")
+    assert [card for _, card in understood(text)] == ["1 × nvidia.com/gpu", "1 × L4 24GB"]
+
+
 def test_a_comment_above_everything_speaks_of_the_first_document() -> None:
     assert understood("# gpulint: accelerator=l4\n" + pod(model="Qwen/Qwen3-8B")) == [("Qwen/Qwen3-8B", "1 × L4 24GB")]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import samples
 
+import gpulint
 from gpulint.report.model import RoleSummary, Severity
 
 AWQ = "TheBloke/OpenHermes-2.5-Mistral-7B-AWQ"
@@ -86,3 +89,25 @@ def test_what_only_cuda_numbers_forbids_no_card_of_another_maker() -> None:
     """A compute capability is CUDA's: bfloat16 is no question of AMD's data centre cards."""
     role = judged("--model=Qwen/Qwen3-8B, --dtype=bfloat16", "amd.com/gpu", "rocm/vllm:v0.10.1")
     assert role.fits_on == ("Instinct MI300X 192GB", "Instinct MI355X 288GB")
+
+
+OPEN_DEVICE = """\
+from faster_whisper import WhisperModel
+
+def load():
+    for device, kind in [("cuda", "float16"), ("cpu", "int8")]:
+        try:
+            return WhisperModel("large-v3", device=device, compute_type=kind)
+        except RuntimeError:
+            continue
+
+load()
+"""
+
+
+def test_a_device_that_the_program_chooses_at_run_time_is_a_gpu(tmp_path: Path) -> None:
+    """A record of an open value is never printed as one."""
+    (tmp_path / "serve.py").write_text(OPEN_DEVICE)
+    (tmp_path / "job.sbatch").write_text("#!/bin/bash\n#SBATCH --gres=gpu:l40s:1\npython serve.py\n")
+    (role,) = samples.roles(gpulint.check(tmp_path))
+    assert (role.accelerator, role.verdict) == ("1 × L40S 48GB", "not evaluated")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import started_program
 from click.testing import CliRunner
 
 import gpulint
@@ -15,19 +16,7 @@ from gpulint.report.model import Finding
 
 RULE = "context-exceeds-trained-maximum"
 """Qwen3-8B was trained on 40,960 tokens; 65,536 are too many, and 32,768 is the largest power of two that fits."""
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: llm}
-spec:
-  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
-  containers:
-    - name: server
-      image: registry.example/llm:1
-      command: [COMMAND]
-      resources: {limits: {nvidia.com/gpu: 1}}
-"""
-PROGRAM = POD.replace("COMMAND", '"python", "/app/serve.py"')
+PROGRAM = started_program.pod('"python", "/app/serve.py"')
 SCRIPT = "#!/bin/bash\n#SBATCH --gres=gpu:h100:1\n"
 
 
@@ -83,7 +72,7 @@ CASES = {
     ),
     "notebook": Case(
         {
-            "k8s/pod.yaml": POD.replace("COMMAND", '"papermill", "/app/serve.ipynb", "out.ipynb"'),
+            "k8s/pod.yaml": started_program.pod('"papermill", "/app/serve.ipynb", "out.ipynb"'),
             "app/serve.ipynb": '{"cells": [\r\n {"cell_type": "code", "source": [\r\n  "from vllm import LLM\\n",\r\n'
             '  "s = \\"\\u00fc\\t\\"; llm = LLM(\\"Qwen/Qwen3-8B\\", max_model_len=65536)\\n"\r\n ]}\r\n],'
             ' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\r\n',
@@ -93,7 +82,7 @@ CASES = {
     ),
     "text in a notebook": Case(
         {
-            "k8s/pod.yaml": POD.replace("COMMAND", '"papermill", "/app/serve.ipynb", "out.ipynb"'),
+            "k8s/pod.yaml": started_program.pod('"papermill", "/app/serve.ipynb", "out.ipynb"'),
             "app/serve.ipynb": '{"cells": [{"cell_type": "code", "source": "import os\\nfrom vllm import LLM\\n'
             'llm = LLM(\\"Qwen/Qwen3-8B\\", max_model_len=int(os.getenv(\\"LENGTH\\", \\"65536\\")))\\n"}]}\n',
         },
