@@ -62,6 +62,19 @@ MENTIONS = (
     "auto_gptq",
     "gptqmodel",
     "awq",
+    "faster_whisper",
+    "whisperx",
+    "ultralytics",
+    "timm",
+    "TTS",
+    "qwen_tts",
+    "qwen_asr",
+    "chatterbox",
+    "kokoro",
+    "f5_tts",
+    "timesfm",
+    "FlagEmbedding",
+    "nemo.collections",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")

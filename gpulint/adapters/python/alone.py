@@ -6,7 +6,18 @@ import re
 from collections.abc import Sequence
 
 from gpulint.adapters.programs import console_scripts
-from gpulint.adapters.python import alternatives, devices, entries, hardware, inference, loops, reading, releases
+from gpulint.adapters.python import (
+    alternatives,
+    devices,
+    entries,
+    hardware,
+    inference,
+    loops,
+    reading,
+    releases,
+    variables,
+)
+from gpulint.adapters.python.finding import Find
 from gpulint.engines import Reading
 from gpulint.source import python
 from gpulint.source.documents import Document
@@ -22,18 +33,21 @@ LOADS = re.compile(
 COMPUTING_MAX = 64
 IMPORTERS_MAX = 6
 """The most programs that are read to see whether one of them uses a module."""
-_computing: dict[str, tuple[reading.Find, bool]] = {}
+_computing: dict[str, tuple[Find, bool]] = {}
 """Which of the last programs that modules belong to compute something."""
 
 
 def read(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
     """Return a program that nothing here starts, and what it computes."""
-    find = reading.make_find(repository, document)
+    find = Find(repository, document)
     pins = releases.read_files(document.path, repository)
     functions = console_scripts.find(document.path, repository)
+    unstated = variables.Unstated(document.path, find.read)
 
     def read_way(ways: alternatives.Ways | None) -> tuple[Evaluated, list[Object], Reading | None]:
-        evaluated = python.evaluate(document.path, find, None, {}, known=reading.KNOWN, ways=ways, functions=functions)
+        evaluated = python.evaluate(
+            document.path, find, None, {}, known=reading.KNOWN, ways=ways, functions=functions, unstated=unstated
+        )
         calls = _list_reached(document, evaluated)
         found = reading.recognise_calls(calls, document, pins)
         found = devices.mark_automatic(reading.merge_files(found, document.path, repository), calls) if found else None
@@ -89,7 +103,7 @@ def _computes_alone(path: str, repository: Repository) -> bool:
     if known is not None and known[0].is_same(repository):
         return known[1]
     document, found = next(iter(repository.read_documents(path)), None), None
-    find = reading.make_find(repository, document)
+    find = Find(repository, document)
     if document is not None:
         functions = console_scripts.find(path, repository)
         evaluated = python.evaluate(path, find, None, {}, known=reading.KNOWN, functions=functions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint.adapters.python import models
+from gpulint.adapters.python import libraries, models
 from gpulint.adapters.python.words import Reader, is_nothing, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Reading
 from gpulint.source.python.values import Choice, Constant, Mapping, Member, Object, Open, Value
@@ -20,7 +20,6 @@ QUANTISERS = frozenset({"awq", "auto_gptq", "gptqmodel"})
 `quantize` moves one layer at a time to the first GPU."""
 GPU = re.compile(r"cuda(?::\d+)?|\d")
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
-WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
 OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
 WRITES = frozenset(
     {"merge_and_unload", "save_pretrained", "save_pretrained_merged", "save_pretrained_gguf", "save_quantized"}
@@ -38,6 +37,8 @@ def runs_on_gpu(calls: Sequence[Object]) -> bool:
         return False
     for call in calls:
         name = last_name(call)
+        if libraries.takes_gpu(call):
+            return True
         if name in ("cuda", "enable_model_cpu_offload", "enable_sequential_cpu_offload") or models.is_cuda(
             call.get("device")
         ):
@@ -78,14 +79,11 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
             return _read_pipeline(call, calls, reader)
         if name == "SentenceTransformer" or (name == "CrossEncoder" and root(call) == "sentence_transformers"):
             return _build(call, reader, {**models.read_checkpoint(call, reader), **_read_kwargs(call, reader)})
-        if (root(call), name) in (
-            ("whisper", "load_model"),
-            ("faster_whisper", "WhisperModel"),
-            ("whisperx", "load_model"),
-        ):
-            return _read_whisper(call, reader)
         if call.name == "exllamav2.ExLlamaV2Config":
             return _read_exllama(call, calls, reader)
+    listed = next(libraries.find(calls), None)
+    if listed is not None:
+        return _build(listed[0], reader, libraries.read(*listed, reader))
     every = list(models.find_loaded(calls))
     found = [call for call in every if _names_model(models.find_name(call))] or every
     loaded = next((call for call in found if "Pipeline" in call.name), found[0] if found else None)
@@ -194,23 +192,6 @@ def _read_kwargs(call: Object, reader: Reader) -> dict[str, Field]:
         if device is False
         else found
     )
-
-
-def _read_whisper(call: Object, reader: Reader) -> Reading | None:
-    name = models.find_name(call) or call.get("model_size_or_path") or call.get("name")
-    text = read_text(name)
-    if name is None:
-        return None
-    fields = {"checkpoint": make_field(reader, name, call.place)}
-    if text is not None and WHISPER.fullmatch(text):
-        full = {"turbo": "large-v3-turbo", "large": "large-v3"}.get(text, text)
-        fields["checkpoint"] = make_field(reader, name, call.place, f"openai/whisper-{full}")
-    precision = read_text(call.get("compute_type"))
-    if precision in ("float16", "bfloat16", "float32"):
-        fields["weight_dtype"] = make_field(reader, call.keywords["compute_type"], call.place, precision)
-    if models.is_cuda(call.get("device")) is False:
-        fields["device"] = make_field(reader, call.keywords["device"], call.place, "cpu")
-    return _build(call, reader, fields)
 
 
 def _read_exllama(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:

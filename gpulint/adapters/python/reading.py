@@ -11,18 +11,21 @@ from gpulint.adapters.python import (
     alternatives,
     inference,
     locate,
+    loops,
     releases,
     serving,
     training,
+    variables,
 )
+from gpulint.adapters.python.finding import Find
 from gpulint.adapters.python.words import Reader, Slot
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Reading
-from gpulint.source import documents, excess, python
+from gpulint.source import python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
 from gpulint.source.python.values import Constant, Object, Place, Point
-from gpulint.source.repository import FILE_BYTES_MAX, Repository
+from gpulint.source.repository import Repository
 from gpulint.workload import Command, Field, Origin, Unknown
 
 KNOWN: Mapping[str, bool] = {
@@ -37,7 +40,6 @@ ANOTHER = Unknown("the program starts several engines with different settings", 
 KEPT_MAX = 8
 _points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
 """The points that matter of the last programs."""
-TOO_LARGE = "a program has more than {} bytes"
 _evaluated: dict[object, tuple[Find, Evaluated]] = {}
 """The last programs, by what starts them."""
 
@@ -98,20 +100,21 @@ def _evaluate(
     """Return an evaluated program; one whose files, words and variables are the same is evaluated once."""
     module = started.path if started.imported else "__main__"
     words = tuple((word.text, word.why) for word in started.words)
-    variables = tuple(sorted((name, word.text, word.why) for name, word in command.environment.items()))
-    key = (path, module, words, variables, command.open_environment, tuple((ways or {}).items()))
+    stated = tuple(sorted((name, word.text, word.why) for name, word in command.environment.items()))
+    key = (path, module, words, stated, command.open_environment, tuple((ways or {}).items()))
     known = _evaluated.pop(key, None)
     if known is None or not known[0].is_same(repository):
-        find = make_find(repository)
+        find = Find(repository)
         evaluated = python.evaluate(
             path,
             find,
             [Given(text, Slot("word", str(at)), why) for at, (text, why) in enumerate(words)],
-            {name: Given(text, Slot("variable", name), why) for name, text, why in variables},
+            {name: Given(text, Slot("variable", name), why) for name, text, why in stated},
             open_environment=command.open_environment,
             known=KNOWN,
             module=module,
             ways=ways,
+            unstated=variables.Unstated(path, find.read),
         )
         if ways is not None:
             return evaluated
@@ -196,8 +199,13 @@ def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:
     defaults: dict[tuple[object, object], str] = {}
     for call in calls:
         for value in (*call.arguments, *call.keywords.values(), *call.attributes.values()):
-            if isinstance(value, Constant) and value.name and isinstance(value.place, Place):
-                defaults[value.place.document.path, value.place.span] = value.name
+            if not isinstance(value, Constant) or not isinstance(value.place, Place):
+                continue
+            place = value.place.document.path, value.place.span
+            if variables.is_file(value.place.document):
+                defaults[place] = variables.ASSUMED.format(place[0].rpartition("/")[2])
+            elif value.name:
+                defaults[place] = f"the program's default is used; {value.name} can replace it"
     if not defaults:
         return reading
     fields = {}
@@ -205,11 +213,7 @@ def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:
         found = next(
             (defaults[key] for origin in field.origins if (key := (origin.document.path, origin.span)) in defaults), ""
         )
-        fields[name] = (
-            replace(field, assumption=f"the program's default is used; {found} can replace it")
-            if found and not field.assumption
-            else field
-        )
+        fields[name] = replace(field, assumption=found) if found and not field.assumption else field
     return reading._replace(fields=fields)
 
 
@@ -219,37 +223,9 @@ def merge_files(reading: Reading, path: str, repository: Repository) -> Reading:
     def find(name: str) -> Origin | None:
         return settings_file.find_in_parents(repository, path.rpartition("/")[0], name)
 
-    return settings_file.merge_trainer_files(reading, find) or reading
-
-
-class Find:
-    """Finds documents of a repository, each of which is looked up once."""
-
-    def is_same(self, repository: Repository) -> bool:
-        """Return whether another state of the repository has the same documents."""
-        other = make_find(repository)
-        return all(other(path) is document for path, document in self._known.items())
-
-    def __init__(self, repository: Repository, own: Document | None) -> None:
-        self._repository = repository
-        self._known: dict[str, Document | None] = {own.path: own} if own is not None else {}
-
-    def __call__(self, path: str) -> Document | None:
-        if path not in self._known:
-            loaded = self._repository.read_documents(path) if self._repository.exists(path) else ()
-            self._known[path] = loaded[0] if len(loaded) == 1 else None
-            if documents.is_program(path) and not loaded and self._repository.exists(path):
-                excess.note(self._explain(path), path)
-        return self._known[path]
-
-    def _explain(self, path: str) -> str:
-        """Return why a program of the repository is not read."""
-        content = self._repository.read(path)
-        if content is None:
-            return TOO_LARGE.format(f"{FILE_BYTES_MAX:,}")
-        skips = documents.load(path, content).skips
-        return skips[0].reason if skips else ""
-
-
-def make_find(repository: Repository, own: Document | None = None) -> Find:
-    return Find(repository, own)
+    merged = settings_file.merge_trainer_files(reading, find) or reading
+    return (
+        merged._replace(fields=loops.drop_compared_batch(merged.fields))
+        if loops.loads_for_deepspeed(reading)
+        else merged
+    )

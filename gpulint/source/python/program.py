@@ -83,6 +83,7 @@ class Program:
         open_environment: bool = True,
         known: Mapping[str, Plain] | None = None,
         ways: Mapping[tuple[object, ...], int] | None = None,
+        unstated: Callable[[str], Given | None] | None = None,
     ) -> None:
         self._find = find
         self.words = words
@@ -93,6 +94,7 @@ class Program:
         self.calls: list[Object] = []
         self.points: dict[tuple[object, ...], Point] = {}
         self._ways = ways or {}
+        self._unstated = unstated
         self._by_name: dict[str, Scope] = {}
         self._path = ""
         self._folders: list[str] = []
@@ -113,6 +115,10 @@ class Program:
             self.points.setdefault(point.key, point)
         taken = self._ways.get(point.key)
         return taken if taken in point.members else None
+
+    def find_unstated(self, name: str) -> Given | None:
+        """Return a variable that nothing states, as a file of the repository sets it."""
+        return self._unstated(name) if self._unstated is not None and self.open_environment else None
 
     def find(self, path: str) -> Document | None:
         """Return a document of the repository; None for a path outside it."""

@@ -270,6 +270,48 @@ def test_unsloth_states_length_rank_and_recomputation() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("adapts", "recomputed"),
+    [
+        ("", "full"),  # Unsloth's default
+        ("use_gradient_checkpointing=True", "full"),
+        ("use_gradient_checkpointing=False", None),
+    ],
+)
+def test_unsloth_recomputes_activations_unless_it_is_told_not_to(adapts: str, recomputed: str | None) -> None:
+    program = f"""
+        from unsloth import FastLanguageModel
+        from transformers import TrainingArguments
+        from trl import SFTTrainer
+        model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Qwen3-14B", max_seq_length=4096, load_in_4bit=True)
+        model = FastLanguageModel.get_peft_model(model, r=16, {adapts})
+        SFTTrainer(model=model, args=TrainingArguments(per_device_train_batch_size=2)).train()
+    """
+    role = read_role(
+        {"run.sbatch": JOB.replace("torchrun --nproc_per_node 4", "python"), "train.py": program}, "run.sbatch"
+    )
+    assert values(role, "activation_checkpointing") == {"activation_checkpointing": recomputed}
+
+
+@pytest.mark.parametrize(
+    ("prepares", "dtype"), [("", None), ("model = prepare_model_for_kbit_training(model)", "float32")]
+)
+def test_the_preparation_of_a_quantised_model_casts_the_rest_to_32_bits(prepares: str, dtype: str | None) -> None:
+    program = f"""
+        from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+        from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+        model = AutoModelForCausalLM.from_pretrained(
+            "Qwen/Qwen3-14B", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+        {prepares}
+        model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj"]))
+        Trainer(model=model, args=TrainingArguments(output_dir="out", per_device_train_batch_size=2)).train()
+    """
+    role = read_role(
+        {"run.sbatch": JOB.replace("torchrun --nproc_per_node 4", "python"), "train.py": program}, "run.sbatch"
+    )
+    assert values(role, "unquantised_dtype") == {"unquantised_dtype": dtype}
+
+
 def test_a_program_that_asks_the_gpu_for_bfloat16_takes_it_where_the_gpu_has_it() -> None:
     extra = "fp16=not torch.cuda.is_bf16_supported()"
     program = TRAINER.replace("bf16=True, EXTRA", f"bf16=torch.cuda.is_bf16_supported(), {extra}")
