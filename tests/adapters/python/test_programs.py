@@ -622,6 +622,22 @@ def test_functions_of_modal_have_hardware_of_their_own() -> None:
     assert open_choice.choices == ("a100-sxm4-80gb", "h100-sxm-80gb")
 
 
+def test_a_function_of_modal_gets_what_the_local_entry_point_gives_it() -> None:
+    program = """
+        import modal
+        app = modal.App("x")
+        @app.function(gpu="H100")
+        def serve(name):
+            from vllm import LLM
+            LLM(name)
+        @app.local_entrypoint()
+        def main(model: str = "Qwen/Qwen3-8B"):
+            serve.remote(model)
+    """
+    role = read_role({"x.py": program}, "x.py")
+    assert values(role, "checkpoint", "accelerator") == {"checkpoint": "Qwen/Qwen3-8B", "accelerator": "h100-sxm-80gb"}
+
+
 def test_each_function_of_modal_is_listed_where_it_asks_for_gpus() -> None:
     places = [(workload.name, workload.location().line) for workload in read({"x.py": MODAL}, "x.py")]
     assert places == [("serve", 5), ("Embedder", 9), ("either", 15)]
