@@ -50,7 +50,8 @@ class StartedCommand(NamedTuple):
     `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
     gives a Ray cluster before it submits a program to it. `example` is the example of a file of variables that the
     script sources and the repository lacks. `ray_spans_job` means that the script started Ray on
-    further nodes of its job. `sources` are the files that it has sourced by then.
+    further nodes of its job. `sources` are the files that it has sourced by then. `here` is the text that it reads on its
+    standard input from the script.
     """
 
     launch: Launch
@@ -61,6 +62,7 @@ class StartedCommand(NamedTuple):
     ray_spans_job: bool = False
     example: str = ""
     sources: tuple[Document, ...] = ()
+    here: str = ""
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -142,6 +144,7 @@ class Reader:
                 job,
                 example=self.example,
                 sources=tuple(self.sources.values()),
+                here=command.here.text_with_holes if command.here is not None else "",
             )
             inner = self._find_inner(started, command, words)
             if inner is None or excess.is_over(
