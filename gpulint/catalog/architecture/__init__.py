@@ -20,6 +20,8 @@ BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-
 MILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d{2,4})[mM](?![A-Za-z0-9])")
 """Parameters of small models. A single digit is a context length: `-1M`."""
 ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
+TRILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[tT](?=[-_][aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9]))")
+"""Trillions of parameters before those that are active: 2.4T-A95B. A number of tokens has no such second part."""
 CACHED = re.compile(r"(?:.*/)?models--(?P<id>[\w.-]+)(?:/snapshots/[^/]+)?/?")
 """A folder of the Hugging Face cache (huggingface_hub v1.9.2 file_download.py, repo_folder_name); ids never hold `--`."""
 HUB_ID = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*")
@@ -271,7 +273,11 @@ def _parse_billions(reference: str) -> float | None:
     (None, 30.0, None)
     >>> _parse_billions("/data/chat_27b_3/hf"), _parse_billions("acme/tiny-450M"), _parse_billions("acme/bar-7B-1M")
     (27.0, 0.45, 7.0)
+    >>> _parse_billions("acme/big-2.4T-A95B"), _parse_billions("acme/big-step-3T")
+    (2400.0, None)
     """
+    if (trillions := TRILLIONS.findall(reference.rstrip("/").rpartition("/")[2])) and len(trillions) == 1:
+        return float(trillions[0]) * 1000
     parts = (ACTIVE.sub("", part) for part in reversed(reference.rstrip("/").split("/")))
     is_path = reference.startswith("/")
     named = next((part for part in parts if BILLIONS.search(part) or MILLIONS.search(part) or not is_path), "")
