@@ -36,6 +36,8 @@ WORDS_OF_HARDWARE = (
 LABEL = re.compile(rf"[\s>*+|-]*+(?:{WORDS_OF_HARDWARE})(?:\*\*)?\s*+(?:\*\*\s*+)?[:：|]", re.IGNORECASE)
 """A line that is labelled as the hardware: `- **GPU**: …`, `| GPU | … |`."""
 OF_HARDWARE = re.compile(rf"[\s*]*(?:{WORDS_OF_HARDWARE})[\s*]*", re.IGNORECASE)
+OF_NAMES = re.compile(r"[\s*`]*(?:slurm )?(?:partitions?|queues?|pools?)[\s*`]*", re.IGNORECASE)
+"""The head of a column of names that a site gave, of which one may be gpu."""
 HARDWARE_SECTION = re.compile(
     r"\b(?:hardware|machines?|infrastructure|test ?bed|server specs?|specs|specifications?|our cluster|cluster (?:hardware|nodes)"
     r"|nodes|gpus?)\b|硬件|机器配置|服务器|ハードウェア|하드웨어|оборудование|phần cứng",
@@ -165,12 +167,13 @@ def _read_mentions(path: str, repository: Repository) -> tuple[NamedProducts, ..
 
 
 def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
-    section, column, titled, fenced = "", -1, False, False
+    section, column, titled, fenced, is_list = "", -1, False, False, False
     for at, line in enumerate((line[:LINE_MAX] for line in lines), 1):
         fenced ^= FENCE.match(line) is not None
         if heading := None if fenced else HEADING.match(line):
             section = heading["text"]
         cells = line.strip().strip("|").split("|") if line.lstrip().startswith("|") else []
+        is_list = bool(cells) and (is_list or any(OF_NAMES.fullmatch(cell) for cell in cells))
         if not cells:
             column = -1
         elif any(OF_HARDWARE.fullmatch(cell) for cell in cells[1:]):
@@ -182,7 +185,7 @@ def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
                 used = mention.is_plain and USED.search(line) is not None and not WISHED.search(f"{section} {line}")
                 yield mention._replace(is_plain=False, is_used=used)
                 continue
-            stated = bool(LABEL.match(line)) or (title and ON.search(line) is not None)
+            stated = (LABEL.match(line) is not None and not is_list) or (title and ON.search(line) is not None)
             stated |= HARDWARE_SECTION.search(section) is not None and not REQUIREMENTS.search(section)
             stated |= 0 <= column < len(cells) and bool(list(hardware.find_in_sentence(cells[column])))
             used = mention.is_plain and USED.search(line) is not None

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.catalog import hardware, resource_names
-from gpulint.pipeline.enrichment import hardware_evidence, head_comments, notebook_runtime, public_clusters
+from gpulint.pipeline.enrichment import (
+    described_partitions,
+    hardware_evidence,
+    head_comments,
+    notebook_runtime,
+    public_clusters,
+)
 from gpulint.pipeline.enrichment.evidence import Evidence
 from gpulint.source.documents import Comment, Document
 from gpulint.source.repository import Repository
@@ -57,6 +63,7 @@ def _find(role: Role, document: Document, repository: Repository) -> Iterator[Ev
     of_cluster = list(public_clusters.find(role, document))
     found = of_cluster or [*_read_names(role), *_read_heads(role, document), *_read_path(document.path)]
     found = found or [_limit(one, role) for one in notebook_runtime.find(document, repository)]
+    found = found or list(described_partitions.find(role.text("partition"), document.path, repository))
     yield from found or hardware_evidence.find(document, repository, _is_local(role))
 
 

@@ -1,4 +1,4 @@
-"""Files about machines: the output of nvidia-smi that a repository keeps, and its inventories of hosts."""
+"""Files about machines: the output of nvidia-smi, records of runs and inventories of hosts that a repository keeps."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ PRINTED = re.compile(
     re.MULTILINE,
 )
 """A GPU in the table of nvidia-smi, and in the output of `nvidia-smi -L`."""
+RUN = re.compile(r"(?:^|/)wandb-metadata\.json$")
+"""Records of runs that Weights & Biases keeps beside a program."""
+RAN_ON = re.compile(r"\"gpu\"\s*+:\s*+\"(?P<name>[^\"]{1,80})\"")
+RAN_WITH = re.compile(r"\"gpu_count\"\s*+:\s*+(?P<gpus>\d{1,4})\b")
 HOST = re.compile(
     r"^[ \t]*(?:-[ \t]+|Host[ \t]+|HostName[ \t]+)?(?P<name>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*)(?=[ \t:\r\n]|$)",
     re.MULTILINE,
@@ -37,16 +41,36 @@ HOST = re.compile(
 
 def find(path: str, repository: Repository) -> Iterator[Evidence]:
     """Yield what the output of nvidia-smi and the hosts of an inventory say, in the repository of a file."""
+    yield from _find_below(find_top(path, repository), repository)  # type: ignore[arg-type]
+
+
+def find_top(path: str, repository: Repository) -> str:
+    """Return the topmost folder of the repository above a file."""
     folder, top = posixpath.dirname(path), ""
     while folder and repository.exists(folder):
         folder, top = posixpath.dirname(folder) if folder != "/" else "", folder
-    yield from _find_below("." if not path.startswith("/") else top, repository)  # type: ignore[arg-type]
+    return "." if not path.startswith("/") else top
 
 
 @functools.lru_cache(maxsize=4)
 def _find_below(folder: str, repository: Repository) -> tuple[Evidence, ...]:
     paths = tuple(repository.list_files(folder))
-    return (*_find_output(paths, repository), *_find_hosts(paths, repository))
+    return (*_find_output(paths, repository), *_find_runs(paths, repository), *_find_hosts(paths, repository))
+
+
+def _find_runs(paths: tuple[str, ...], repository: Repository) -> Iterator[Evidence]:
+    """Yield the one accelerator on which all recorded runs were made."""
+    found = [
+        (path, name["name"], RAN_WITH.search(text))
+        for path, text in _read(paths, RUN, repository)
+        if (name := RAN_ON.search(text))
+    ]
+    products = {hardware.find_accelerator(name) for _, name, _ in found}
+    product = next(iter(products)) if len(products) == 1 else None
+    if product is not None:
+        counts = {int(count["gpus"]) for _, _, count in found if count}
+        gpus = next(iter(counts)) if len(counts) == 1 else None
+        yield Evidence((product.id,), f"the run recorded in {found[0][0]}", gpus if gpus == 1 else None)
 
 
 def _find_output(paths: tuple[str, ...], repository: Repository) -> Iterator[Evidence]:

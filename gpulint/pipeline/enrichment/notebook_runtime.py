@@ -97,7 +97,8 @@ def _read_paths(document: Document) -> Iterator[Evidence]:
         (platform, words), *_ = named.items()
         rows = [row for name in DEFAULTS[platform] for row in _list_rows(platform, name)]
         products = tuple(dict.fromkeys(row["accelerator"] for row in rows))
-        yield Evidence(products, f"{platform.capitalize()} ({words})")
+        counts = {int(row["gpus"]) for row in rows}
+        yield Evidence(products, f"{platform.capitalize()} ({words})", counts.pop() if len(counts) == 1 else None)
 
 
 def _look_up(platform: str, name: str, place: str) -> Iterator[Evidence]:

@@ -125,9 +125,9 @@ def test_a_measurement_a_comparison_or_a_list_of_what_is_possible_is_no_machine(
     assert shown({"README.md": text}) == OPEN
 
 
-def shown_program(readme: str, folder: Path, program: str = PROGRAM) -> str:
+def shown_program(readme: str, folder: Path) -> str:
     """The GPUs of a program that any machine may run, beside a README."""
-    (folder / "train.py").write_text(program)
+    (folder / "train.py").write_text(PROGRAM)
     (folder / "README.md").write_text(readme)
     (role,) = samples.roles(gpulint.check(folder))
     return role.accelerator
@@ -167,9 +167,11 @@ def test_what_is_possible_is_no_machine_of_a_program(text: str, tmp_path: Path) 
 
 def test_a_program_that_spreads_over_all_gpus_has_the_one_card_of_its_machine(tmp_path: Path) -> None:
     program = PROGRAM.replace("torch_dtype", 'device_map="auto", torch_dtype')
-    assert shown_program("- GPU: RTX 4090\n", tmp_path, program) == "1 × GeForce RTX 4090 24GB"
-    assert shown_program("- GPU: 2x RTX 4090\n", tmp_path, program) == "? × GeForce RTX 4090 24GB"
-    assert shown_program("- GPUs: H100\n", tmp_path, program) == "? × H100 SXM5 80GB"
+    (tmp_path / "train.py").write_text(program)
+    for text, counted in (("- GPU: RTX 4090\n", True), ("- GPU: 2x RTX 4090\n", False), ("- GPUs: H100\n", False)):
+        (tmp_path / "README.md").write_text(text)
+        (role,) = samples.roles(gpulint.check(tmp_path))
+        assert any(entry.startswith("1 GPU, as line 1 of ") for entry in role.assumptions) is counted
 
 
 def test_a_node_pool_is_no_machine_of_a_program_whose_readme_names_others(tmp_path: Path) -> None:
@@ -219,3 +221,61 @@ def test_files_about_machines_suggest_their_accelerator(name: str, text: str, ac
 
 def test_a_machine_file_that_disagrees_with_the_readme_suggests_nothing() -> None:
     assert shown({"README.md": "Runs on L40S.\n", "nvidia-smi.txt": SMI}) == OPEN
+
+
+# ---- records of runs
+
+
+def record(*names: str) -> dict[str, str]:
+    """The records of Weights & Biases of runs on these GPUs."""
+    text = '{"os": "Linux", "gpu":  "%s", "gpu_count":  1}'
+    return {f"wandb/run-{at}/files/wandb-metadata.json": text % name for at, name in enumerate(names)}
+
+
+def test_the_one_accelerator_of_all_recorded_runs_is_suggested() -> None:
+    assert shown(record("Tesla T4", "Tesla T4")) == "1 × Tesla T4 16GB"
+    assert shown(record("Tesla T4", "NVIDIA L4")) == OPEN
+    assert shown(record("NVIDIA GeForce MX450")) == OPEN
+
+
+# ---- partitions that documents describe
+
+
+JOB = """\
+#!/bin/bash
+#SBATCH --partition=fat
+#SBATCH --gres=gpu:4
+srun vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 4096
+"""
+TABLE = "| Partition | Nodes |\n|---|---|\n| gpu | 4x L40S |\n| `fat` | 8x B200 |\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", TABLE),
+        ("docs/cluster.md", "The fat partition has 8x B200 a node; it is full.\n"),
+        (
+            "README.md",
+            '    subgraph Fat["Fat Partition (8x B200 / node)"]\n    subgraph GPU["GPU Partition (4x L40S)"]\n',
+        ),
+        ("README.md", "- `--partition=fat`: B200\n- `--partition=gpu`: L40S\n"),
+    ],
+)
+def test_the_accelerator_of_a_partition_that_a_document_describes(name: str, text: str) -> None:
+    (role,) = samples.roles(samples.report(JOB, path="serve.sbatch", files={name: text.encode()}))
+    assert role.accelerator == "4 × B200 SXM 180GB"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TABLE.replace("`fat`", "big"),
+        "The fat partition has B200 and L40S.\n",
+        TABLE + "The fat partition has H100.\n",
+        "The fat-old partition has 8x B200, and gpu 4x L40S.\n",
+    ],
+)
+def test_other_descriptions_of_partitions_leave_the_accelerator_open(text: str) -> None:
+    (role,) = samples.roles(samples.report(JOB, path="serve.sbatch", files={"README.md": text.encode()}))
+    assert role.accelerator.startswith("4 × ? (")

@@ -94,6 +94,13 @@ def test_the_paths_of_a_platform_leave_its_runtimes_open(tmp_path: Path) -> None
     assert found.startswith("1 × ? (Kaggle (/kaggle/working) names one of p100-pcie-16gb, t4)")
 
 
+def test_each_runtime_of_colab_has_one_gpu(tmp_path: Path) -> None:
+    code = CODE.replace("0.6B", "8B").replace("torch_dtype", 'device_map="auto", torch_dtype')
+    assert show_notebook(tmp_path, {}, f"from google.colab import drive\n{code}").startswith(
+        "1 × ? (Colab (google.colab)"
+    )
+
+
 @pytest.mark.parametrize(
     ("kernel", "accelerator"),
     [
