@@ -27,6 +27,8 @@ BFLOAT_SINCE = 8.0
 UNSLOTH_DEFAULT = "default of Unsloth"
 """unslothai/unsloth 738e9159 (2024-01) to 015bdef0 (2026-08) models/llama.py, get_peft_model, and loader.py, from_pretrained:
 use_gradient_checkpointing is True or "unsloth" by default."""
+LLAMA_FACTORY = "llamafactory"
+"""The package whose classes of arguments LLaMA-Factory's own command parses."""
 NOT_WORDS = frozenset({"fsdp_config", "gradient_checkpointing_kwargs", "model_init_kwargs"})
 
 
@@ -108,6 +110,10 @@ def _read_trainer(
             "unsloth", started, ("hugging-face", "trl", "unsloth"), own, vocabulary.DECIDING
         )
         fields = {**reading.fields, **_present(own)}
+    elif arguments is not None and root(arguments) == LLAMA_FACTORY:
+        start = [program._replace(text=word) for word in ("llamafactory-cli", "train")]
+        run = engines.read(Invocation(image._replace(text=""), (*start, *words), {}, entrypoint=False))
+        fields = {**(run.fields if run else {}), **_present(own)}
     elif method:
         subcommand = method if method in METHODS else "dpo"
         start = [program._replace(text=word) for word in ("trl", subcommand)]

@@ -155,6 +155,36 @@ margs, targs = HfArgumentParser((ModelArguments, TrainingArguments)).parse_yaml_
     assert values(read_role(files, "job.sh"), *EXPECTED) == EXPECTED
 
 
+def test_classes_of_llama_factory_keep_their_meaning() -> None:
+    """A launcher of its own that parses LLaMA-Factory's classes trains what `finetuning_type` says."""
+    program = """
+import sys
+from transformers import HfArgumentParser
+from llamafactory.hparams import DataArguments, FinetuningArguments, ModelArguments, TrainingArguments
+from llamafactory.train.tuner import run_exp
+
+parser = HfArgumentParser((ModelArguments, DataArguments, TrainingArguments, FinetuningArguments))
+run_exp(args=parser.parse_yaml_file(sys.argv[1]))
+"""
+    settings = """\
+model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: sft
+finetuning_type: lora
+lora_rank: 24
+cutoff_len: 2048
+per_device_train_batch_size: 3
+learning_rate: 1.0e-4
+"""
+    files = {"job.sh": JOB.format(variables="", words="cfg.yaml"), "train.py": program, "cfg.yaml": settings}
+    role = read_role(files, "job.sh")
+    assert values(role, "engine", "checkpoint", "lora_rank", "micro_batch_size") == {
+        "engine": "llama-factory",
+        "checkpoint": "Qwen/Qwen2.5-7B-Instruct",
+        "lora_rank": 24,
+        "micro_batch_size": 3,
+    }
+
+
 HYDRA = (
     HEAD
     + """
@@ -225,3 +255,30 @@ def test_the_settings_of_a_program_that_cannot_be_read_count_as_those_of_a_train
 def test_settings_that_train_nothing_are_no_run() -> None:
     files = {"job.sh": JOB.format(variables="", words="--config cfg.yaml"), "cfg.yaml": "port: 8000\nname: api\n"}
     assert read_role(files, "job.sh").value("engine") is None
+
+
+ASKS_FOR_A_VARIABLE = """
+import os
+import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained(os.environ["MODEL"], torch_dtype=torch.float16).to("cuda")
+model.generate(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        pytest.param(".env.example", "MODEL=Qwen/Qwen2.5-7B\n", "Qwen/Qwen2.5-7B", id="an example above the program"),
+        pytest.param("src/.env", "MODEL=Qwen/Qwen2.5-7B\n", "Qwen/Qwen2.5-7B", id="a file beside the program"),
+        pytest.param(".env.example", "MODEL=<your-model>\n", None, id="what the user fills in"),
+        pytest.param("other/.env", "MODEL=Qwen/Qwen2.5-7B\n", None, id="a file of another folder"),
+    ],
+)
+def test_a_variable_that_nothing_sets_is_taken_from_the_files_of_variables_near_the_program(
+    name: str, text: str, expected: str | None
+) -> None:
+    role = read_role({"src/serve.py": ASKS_FOR_A_VARIABLE, name: text}, "src/serve.py")
+    assert role.text("checkpoint") == (expected or "")
+    assumed = "the variables of" in role.fields["checkpoint"].assumption
+    assert assumed is (expected is not None)

@@ -469,6 +469,30 @@ def test_a_program_that_a_file_names_is_no_workload_of_its_own(path: str, file: 
     assert read({path: ALONE, file: text}, path) == []
 
 
+SCRIPT = """
+    import argparse
+    from own.start import start
+    def main():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model", default="Qwen/Qwen3-8B")
+        start(parser.parse_args().model)
+"""
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        '[project.scripts]\nserve = "own.cli:main"',
+        '[tool.poetry.scripts]\nserve = "own.cli:main"',
+    ],
+)
+def test_a_command_that_a_package_installs_is_a_program(project: str) -> None:
+    start = "from vllm import LLM\ndef start(name):\n    LLM(name)\n"
+    files = {"src/own/cli.py": SCRIPT, "src/own/start.py": start, "pyproject.toml": project}
+    assert read_role(files, "src/own/cli.py").text("checkpoint") == "Qwen/Qwen3-8B"
+    assert read({**files, "pyproject.toml": project.replace("cli:main", "cli:other")}, "src/own/cli.py") == []
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -507,6 +531,52 @@ def test_a_program_of_another_name_is_a_workload_of_its_own(path: str, text: str
 )
 def test_a_module_that_runs_no_model_is_no_workload(program: str) -> None:
     assert read({"module.py": program}, "module.py") == []
+
+
+def test_handlers_of_a_module_belong_to_the_application_that_imports_it() -> None:
+    routes = """
+        from fastapi import APIRouter
+        from models import Chat
+        router = APIRouter()
+        @router.post("/chat")
+        def chat(name):
+            return Chat(name)
+    """
+    models = """
+        from vllm import LLM
+        class Chat:
+            def __init__(self, name):
+                self.llm = LLM(name)
+    """
+    app = """
+        from fastapi import FastAPI
+        from models import Chat
+        from routes import router
+        app = FastAPI()
+        app.include_router(router)
+        chat = Chat("Qwen/Qwen3-8B")
+    """
+    files = {"routes.py": routes, "models.py": models}
+    assert len(read(files, "routes.py")) == 1
+    assert read({**files, "app.py": app}, "routes.py") == []
+    assert read_role({**files, "app.py": app}, "app.py").text("checkpoint") == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "@app.post('/x')\ndef x():\n    Chat()\n",
+        "Chat()\n",
+        "def x():\n    Chat()\nif __name__ == '__main__':\n    x()\n",
+    ],
+)
+def test_a_program_without_a_word_about_gpus_starts_what_it_imports(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "chat.py").write_text("from vllm import LLM\nclass Chat:\n    llm = LLM('Qwen/Qwen3-8B')\n")
+    (tmp_path / "app.py").write_text(f"from fastapi import FastAPI\nfrom chat import Chat\napp = FastAPI()\n{start}")
+    monkeypatch.chdir(tmp_path)
+    assert [workload.name for workload in gpulint.check(["app.py"]).workloads] == ["app"]
 
 
 MODAL = """
