@@ -249,4 +249,5 @@ def choose_half(fields: Mapping[str, Field]) -> dict[str, Field]:
         and product.vendor == "nvidia"
         and (product.compute_capability or BFLOAT_SINCE) < BFLOAT_SINCE
     )
-    return {"training_dtype": Field("float16" if older else "bfloat16", dtype.origins, assumption=EITHER_HALF.reason)}
+    chosen = Field("float16" if older else "bfloat16", dtype.origins, assumption=EITHER_HALF.reason)
+    return {"training_dtype": chosen, "takes_either_half": Field(True, dtype.origins)}

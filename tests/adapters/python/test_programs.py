@@ -318,6 +318,7 @@ def test_a_program_that_asks_the_gpu_for_bfloat16_takes_it_where_the_gpu_has_it(
     for gres, dtype in (("a100-sxm4-80gb", "bfloat16"), ("t4", "float16")):
         role = read_role({"run.sbatch": JOB.replace("a100-sxm4-80gb", gres), "train.py": program}, "run.sbatch")
         assert values(role, "training_dtype", "half_formats") == {"training_dtype": dtype, "half_formats": None}
+        assert role.value("takes_either_half") is True
 
 
 @pytest.mark.parametrize(
