@@ -154,10 +154,14 @@ def _read_either(program: Evaluator, node: ast.BoolOp, scope: Scope) -> Value:
 
 
 def _read_comparison(program: Evaluator, node: ast.Compare, scope: Scope) -> Value:
-    if len(node.ops) > 1:
-        return operations.NOT_COMPUTED
-    left, right = program.evaluate(node.left, scope), program.evaluate(node.comparators[0], scope)
-    return operations.compare(node.ops[0], left, right, program.place(node, scope))
+    operands = [program.evaluate(one, scope) for one in (node.left, *node.comparators)]
+    place = program.place(node, scope)
+    pairs = zip(node.ops, operands, operands[1:], strict=False)
+    held = [operations.compare(kind, left, right, place) for kind, left, right in pairs]
+    truths = list(map(is_true, held))
+    if len(held) == 1 or False in truths:
+        return held[truths.index(False) if False in truths else 0]
+    return held[-1] if None not in truths else operations.NOT_COMPUTED
 
 
 def _read_conditional(program: Evaluator, node: ast.IfExp, scope: Scope) -> Value:
@@ -283,7 +287,7 @@ def _read_function(program: Evaluator, node: ast.Lambda, scope: Scope) -> Value:
 
 def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Value:
     inner, source = _open_comprehension(program, node, scope)
-    if source is None or source.rounds or len(node.generators) > 1 or node.generators[0].ifs:
+    if source is None or source.rounds or len(node.generators) > 1:
         item = program.evaluate(node.elt, inner)
         if source is not None and source.rounds and len(node.generators) == 1 and not node.generators[0].ifs:
             return Items([item] * source.rounds, program.place(node, scope))
@@ -291,7 +295,11 @@ def _read_comprehension(program: Evaluator, node: ast.ListComp | ast.SetComp | a
     found = Items([], program.place(node, scope), source.open_ended)
     for item in source.items[:COMPREHENSION_MAX]:
         bind(program, node.generators[0].target, item, inner)
-        found.items.append(program.evaluate(node.elt, inner))
+        truths = [is_true(program.evaluate(test, inner)) for test in node.generators[0].ifs]
+        if all(truths):
+            found.items.append(program.evaluate(node.elt, inner))
+        elif False not in truths:
+            found.open_ended = True
     found.open_ended = found.open_ended or len(source.items) > COMPREHENSION_MAX
     return found
 

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulint.source.python import operations
+from gpulint.source.python import builtins, operations
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.values import (
     ENVIRONMENT,
@@ -72,6 +72,8 @@ def read_variable(program: Evaluator, name: Value, fallback: Value | None) -> Va
     given = program.environment.get(name.value)
     if given is not None:
         return convert_given(given, name.value, ENVIRONMENT)
+    if fallback is None and (unstated := program.find_unstated(name.value)) is not None:
+        return convert_given(unstated, name.value, ENVIRONMENT)
     if fallback is None:
         return Open(f"the environment variable {name.value} is not stated", ENVIRONMENT, name.value)
     if program.open_environment and isinstance(fallback, Constant) and not fallback.name:
@@ -375,7 +377,8 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     **{kind: _convert(kind) for kind in ("int", "float", "str", "bool")},
     "dict": _make_dict,
     **dict.fromkeys(("list", "tuple", "set", "frozenset"), _make_items),
-    **dict.fromkeys(("sorted", "enumerate", "zip", "map", "filter", "reversed"), _open_items),
+    **dict.fromkeys(("map", "filter"), _open_items),
+    **builtins.FUNCTIONS,
     "range": _make_range,
     "len": _count,
     "min": _compute(min),

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable
 from typing import Any
 
-from gpulint.source.python import operations, points
+from gpulint.source.python import builtins, operations, points
 from gpulint.source.python.interfaces import Evaluator
 from gpulint.source.python.library import PATHS
 from gpulint.source.python.values import Choice, Constant, Items, Mapping, Object, Value, choose, list_members
@@ -58,7 +58,7 @@ def _call_mapping(
                 receiver.open_ended = "it is updated at run time"
         return Constant(None)
     if name in ("copy", "deepcopy"):
-        return operations.merge(receiver, Mapping({}), place)
+        return builtins.copy(receiver) if name == "deepcopy" else operations.merge(receiver, Mapping({}), place)
     if name == "items":
         pairs = [Items([Constant(key, receiver.keys.get(key)), value]) for key, value in receiver.entries.items()]
         return Items(list(pairs), place, bool(receiver.open_ended))

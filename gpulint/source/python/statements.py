@@ -25,6 +25,8 @@ from gpulint.source.python.values import (
 
 RETURNED = "return"
 """The name under which a function's scope keeps what it returns; no program can have a variable of that name."""
+LEFT = "break"
+"""The name under which a scope keeps that a round of a loop has ended, and whether the loop is left."""
 BRANCHES_MAX = 16
 """The most conditions of one chain of `elif` that are read one by one."""
 LOOPED_MAX = 40
@@ -189,8 +191,8 @@ def _run_either(program: Evaluator, blocks: Sequence[Sequence[ast.stmt]], scope:
     for block in blocks:
         scope.names.clear()
         scope.names.update(before)
-        if not program.run(block, scope):
-            outcomes.append(dict(scope.names))
+        if not program.run(block, scope) or LEFT in scope.names:
+            outcomes.append({name: value for name, value in scope.names.items() if name != LEFT})
         returned = scope.names.get(RETURNED)
         before = before if returned is None else {**before, RETURNED: returned}
     _settle_held(held)
@@ -231,20 +233,38 @@ def _settle_held(held: list[tuple[dict[Any, Value], dict[Any, Value]]]) -> None:
                 entries[key] = choose((before.get(key, ABSENT), value))
 
 
-def _run_for(program: Evaluator, node: ast.For | ast.AsyncFor, scope: Scope) -> None:
+def _run_for(program: Evaluator, node: ast.For | ast.AsyncFor, scope: Scope) -> bool:
     iterated = program.evaluate(node.iter, scope)
     if isinstance(iterated, Items) and not iterated.open_ended and 0 < len(iterated.items) <= LOOPED_MAX:
         before = len(program.calls)
         taken = points.decide_item(program, node, iterated, scope)
-        for item in iterated.items if taken is None else (iterated.items[taken],):
-            expressions.bind(program, node.target, item, scope)
-            _run_once(program, node.body, scope)
+        returned = _run_rounds(program, node, iterated.items if taken is None else (iterated.items[taken],), scope)
         if taken is None and len(program.calls) == before:  # its rounds only put values together
             points.withdraw_item(program, node, scope)
+        if returned or is_true(scope.names.pop(LEFT, None)):
+            return returned
     else:
         expressions.bind(program, node.target, operations.NOT_COMPUTED, scope)
         _run_once(program, node.body, scope)
-    program.run(node.orelse, scope)
+        scope.names.pop(LEFT, None)
+    if node.orelse and any(isinstance(part, ast.Break) for one in node.body for part in ast.walk(one)):
+        return _run_either(program, (node.orelse, []), scope)
+    return program.run(node.orelse, scope)
+
+
+def _run_rounds(program: Evaluator, node: ast.For | ast.AsyncFor, items: Sequence[Value], scope: Scope) -> bool:
+    """Run the rounds of a loop up to one that certainly leaves it; return True if it returns from the function."""
+    before = scope.names.get(RETURNED)
+    for item in items:
+        expressions.bind(program, node.target, item, scope)
+        if not program.run(node.body, scope):
+            continue
+        if scope.names.get(RETURNED) is not before:
+            return True
+        if is_true(scope.names.get(LEFT)):
+            break
+        scope.names.pop(LEFT, None)
+    return False
 
 
 def _run_once(program: Evaluator, body: Sequence[ast.stmt], scope: Scope) -> None:
@@ -255,6 +275,7 @@ def _run_once(program: Evaluator, body: Sequence[ast.stmt], scope: Scope) -> Non
 def _run_while(program: Evaluator, node: ast.While, scope: Scope) -> None:
     if is_true(program.evaluate(node.test, scope)) is not False:
         _run_once(program, node.body, scope)
+        scope.names.pop(LEFT, None)
 
 
 def _run_with(program: Evaluator, node: ast.With | ast.AsyncWith, scope: Scope) -> bool:
@@ -298,7 +319,9 @@ def _run_raise(program: Evaluator, node: ast.Raise, scope: Scope) -> bool:
     return True
 
 
-def _end(program: Evaluator, node: ast.stmt, scope: Scope) -> bool:
+def _leave(program: Evaluator, node: ast.Break | ast.Continue, scope: Scope) -> bool:
+    """End a round of a loop, and note whether it is the last one."""
+    scope.names[LEFT] = Constant(isinstance(node, ast.Break))
     return True
 
 
@@ -327,7 +350,7 @@ _RUNNERS: dict[type[ast.stmt], Callable[[Evaluator, Any, Scope], bool | None]] =
     ast.Try: _run_try,
     ast.Return: _run_return,
     ast.Raise: _run_raise,
-    **dict.fromkeys((ast.Break, ast.Continue), _end),
+    **dict.fromkeys((ast.Break, ast.Continue), _leave),
     ast.Global: _run_global,
     ast.Match: _run_match,
 }

@@ -255,3 +255,30 @@ def test_the_settings_of_a_program_that_cannot_be_read_count_as_those_of_a_train
 def test_settings_that_train_nothing_are_no_run() -> None:
     files = {"job.sh": JOB.format(variables="", words="--config cfg.yaml"), "cfg.yaml": "port: 8000\nname: api\n"}
     assert read_role(files, "job.sh").value("engine") is None
+
+
+ASKS_FOR_A_VARIABLE = """
+import os
+import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained(os.environ["MODEL"], torch_dtype=torch.float16).to("cuda")
+model.generate(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        pytest.param(".env.example", "MODEL=Qwen/Qwen2.5-7B\n", "Qwen/Qwen2.5-7B", id="an example above the program"),
+        pytest.param("src/.env", "MODEL=Qwen/Qwen2.5-7B\n", "Qwen/Qwen2.5-7B", id="a file beside the program"),
+        pytest.param(".env.example", "MODEL=<your-model>\n", None, id="what the user fills in"),
+        pytest.param("other/.env", "MODEL=Qwen/Qwen2.5-7B\n", None, id="a file of another folder"),
+    ],
+)
+def test_a_variable_that_nothing_sets_is_taken_from_the_files_of_variables_near_the_program(
+    name: str, text: str, expected: str | None
+) -> None:
+    role = read_role({"src/serve.py": ASKS_FOR_A_VARIABLE, name: text}, "src/serve.py")
+    assert role.text("checkpoint") == (expected or "")
+    assumed = "the variables of" in role.fields["checkpoint"].assumption
+    assert assumed is (expected is not None)

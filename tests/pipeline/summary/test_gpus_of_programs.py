@@ -19,7 +19,9 @@ ASKS = "model.generate(x, max_new_tokens=8)\n"
         pytest.param(LOADS.format(", device_map='auto'") + "model.to('cuda')\n", "1 × ?", id="spread, then moved"),
         pytest.param("pipeline('text-generation', model='Qwen/Qwen3-8B', device=0)\n", "1 × ?", id="pipeline"),
         pytest.param(
-            "pipeline('text-generation', model='Qwen/Qwen3-8B', device_map='auto')\n", "1 or more × ?", id="spread pipeline"
+            "pipeline('text-generation', model='Qwen/Qwen3-8B', device_map='auto')\n",
+            "1 or more × ?",
+            id="spread pipeline",
         ),
         pytest.param(
             "from vllm import LLM\nLLM('Qwen/Qwen3-8B', tensor_parallel_size=torch.cuda.device_count())\n",
