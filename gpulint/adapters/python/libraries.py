@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint.adapters.python import models
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_text, root
@@ -51,10 +51,10 @@ def _load() -> Mapping[str, tuple[tables.Row, ...]]:
     return found
 
 
-def takes_gpu(call: Object) -> bool:
-    """Return whether a call puts its network on a GPU where there is one, without being told."""
-    row = find_row(call)
-    return row is not None and row["device"] == "gpu" and models.is_cuda(call.get("device")) is not False
+def take_gpu(calls: Sequence[Object]) -> bool:
+    """Return whether a call puts its network on a GPU where there is one, and no call of its package asks for the CPU."""
+    taking = [root(call) for call, row in find(calls) if row["device"] == "gpu"]
+    return bool(taking) and not any(root(one) in taking and models.is_cuda(one.get("device")) is False for one in calls)
 
 
 def read(call: Object, row: tables.Row, reader: Reader) -> dict[str, Field]:

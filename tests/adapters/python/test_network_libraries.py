@@ -139,3 +139,42 @@ def test_a_training_loop_trains_the_network_of_a_library() -> None:
         "optimizer": "adamw",
         "micro_batch_size": 64,
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(
+            "",
+            {"micro_batch_size": 16, "gpus_per_pod": 1, "optimizer": "adamw", "training_dtype": "float16"},
+            id="the defaults",
+        ),
+        pytest.param(
+            ", batch=32, optimizer='SGD', amp=False",
+            {"micro_batch_size": 32, "gpus_per_pod": 1, "optimizer": "sgd", "training_dtype": "float32"},
+            id="in 32 bits",
+        ),
+        pytest.param(
+            ", device=[0, 1]", {"gpus_per_pod": 2, "gpus_per_replica": 2, "sharding": "ddp"}, id="on two GPUs"
+        ),
+        pytest.param(", device='0,1,2,3'", {"gpus_per_pod": 4, "sharding": "ddp"}, id="on four, as a text"),
+        pytest.param(", device=0", {"gpus_per_pod": 1, "sharding": None}, id="on the first"),
+    ],
+)
+def test_ultralytics_trains_its_network(given: str, expected: dict[str, object]) -> None:
+    role = read_role(f"""
+        from ultralytics import YOLO
+        model = YOLO("yolov8n.pt")
+        model.train(data="coco8.yaml", epochs=100, imgsz=640{given})
+    """)
+    assert values(role, "engine", "task", "checkpoint") == {
+        "engine": "pytorch",
+        "task": "training",
+        "checkpoint": "ultralytics/yolov8n.pt",
+    }
+    assert values(role, *expected) == expected
+
+
+def test_ultralytics_on_the_cpu_is_no_workload() -> None:
+    program = "from ultralytics import YOLO\nYOLO('yolov8n.pt').train(data='coco8.yaml', device='cpu')"
+    assert read(program) == []
