@@ -32,7 +32,7 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
         "engine": Field(loops.ENGINE, place),
         **loops.NO_ADAPTERS,
         **loops.UNDIVIDED,
-        **{name: field for name, field in network.items() if name in ("checkpoint", "quantization")},
+        **{name: field for name, field in network.items() if name in ("checkpoint", "network", "quantization")},
         "activation_checkpointing": Field("none", source="Ultralytics keeps all activations"),
         **_read_optimizer(call, reader),
         **_read_formats(call, reader),

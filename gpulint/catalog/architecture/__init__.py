@@ -116,6 +116,11 @@ def list_ids() -> tuple[str, ...]:
     return tuple(sorted({*_rows(), *whole.list_ids(), *tables.index_rows("checkpoints", "checkpoint")}))
 
 
+def is_listed(reference: str) -> bool:
+    """Return whether the catalog knows a checkpoint by its id, or by the last part of its path."""
+    return _find_listed(reference) is not None or _find_by_basename(reference) is not None
+
+
 def _find_listed(reference: str) -> Architecture | None:
     copy = tables.index_rows("checkpoints", "checkpoint").get(reference)
     if copy is None:

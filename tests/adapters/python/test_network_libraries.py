@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import pytest
 
+from gpulint.catalog import tables
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Workload
@@ -51,8 +53,8 @@ def values(role: Role, *names: str) -> dict[str, object]:
         pytest.param(
             "from faster_whisper import WhisperModel\nWhisperModel('/models/own', device='cuda')",
             "/models/own",
-            None,
-            id="the folder of a conversion has any format",
+            "float32",
+            id="the folder of a conversion has at most 32 bits",
         ),
         pytest.param(
             "from ultralytics import YOLO\nYOLO('weights/yolov8s.pt').predict('x.png')",
@@ -178,3 +180,11 @@ def test_ultralytics_trains_its_network(given: str, expected: dict[str, object])
 def test_ultralytics_on_the_cpu_is_no_workload() -> None:
     program = "from ultralytics import YOLO\nYOLO('yolov8n.pt').train(data='coco8.yaml', device='cpu')"
     assert read(program) == []
+
+
+def test_a_file_of_one_s_own_is_at_most_as_large_as_the_largest_network_of_its_library() -> None:
+    role = read_role("from ultralytics import YOLO\nYOLO('/tmp/best.pt').predict('x.png')")
+    largest = max(int(row["parameters"]) for row in tables.rows("networks") if row["id"].startswith("ultralytics/"))
+    assert role.value("checkpoint") == "/tmp/best.pt"
+    assert json.loads(str(role.value("network")))["parameters"] == largest
+    assert "at most as large as" in role.fields["network"].assumption
