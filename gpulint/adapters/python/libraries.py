@@ -123,8 +123,8 @@ def _read_format(call: Object, row: tables.Row, reader: Reader) -> dict[str, Fie
     if asked is not None and text is None and not is_nothing(asked):
         return {"weight_dtype": Field("float32", reader.origins(asked, call.place), assumption=WIDEST)}
     half = call.get("use_fp16")
-    if half is not None and is_on(half):
-        return {"weight_dtype": make_field(reader, half, call.place, "float16")}
+    if half is not None:
+        return {"weight_dtype": make_field(reader, half, call.place, "float16" if is_on(half) else "float32")}
     if not row["dtype"]:
         return {}
     if row["library"] and row["call"] != ANY and not _is_named(call, row):

@@ -88,6 +88,18 @@ def values(role: Role, *names: str) -> dict[str, object]:
             id="Qwen3-TTS",
         ),
         pytest.param(
+            "from FlagEmbedding import BGEM3FlagModel\nBGEM3FlagModel('BAAI/bge-m3')",
+            "BAAI/bge-m3",
+            "float16",
+            id="FlagEmbedding in 16 bits",
+        ),
+        pytest.param(
+            "from FlagEmbedding import FlagReranker\nFlagReranker('BAAI/bge-reranker-v2-m3', use_fp16=False)",
+            "BAAI/bge-reranker-v2-m3",
+            "float32",
+            id="FlagEmbedding in 32 bits",
+        ),
+        pytest.param(
             "from TTS.api import TTS\nTTS('tts_models/multilingual/multi-dataset/xtts_v2').to('cuda').tts('x')",
             "coqui/XTTS-v2",
             "float32",
