@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.python import deepspeed_settings, frameworks, loops, models, networks
+from gpulint.adapters.python import deepspeed_settings, detectors, frameworks, loops, models, networks
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, root
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading, trainers
@@ -52,7 +52,7 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument, command: Co
             None,
         )
     if arguments is None and trainer is None:
-        return loops.read(calls, reader, program)
+        return detectors.read(calls, reader) or loops.read(calls, reader, program)
     found = _read_trainer(calls, arguments, trainer, reader, program, image)
     return found._replace(fields={**_read_workers(calls, reader), **found.fields}) if found is not None else None
 

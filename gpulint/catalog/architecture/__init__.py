@@ -59,6 +59,8 @@ def resolve(
         return Resolution(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
     if (copy := _find_by_suffix(reference)) is not None:
         return copy
+    if (tuned := _find_fine_tune(reference)) is not None:
+        return tuned
     if (billions := _parse_billions(reference)) is not None:
         return _parse_name(reference, billions)
     return Resolution(None, "unknown")
@@ -116,6 +118,11 @@ def load_architectures() -> tuple[Architecture, ...]:
 def list_ids() -> tuple[str, ...]:
     """Return every checkpoint id of the catalog: bases and listed copies."""
     return tuple(sorted({*_rows(), *whole.list_ids(), *tables.index_rows("checkpoints", "checkpoint")}))
+
+
+def is_listed(reference: str) -> bool:
+    """Return whether the catalog knows a checkpoint by its id, or by the last part of its path."""
+    return _find_listed(reference) is not None or _find_by_basename(reference) is not None
 
 
 def _find_listed(reference: str) -> Architecture | None:
@@ -238,6 +245,27 @@ def _find_by_suffix(reference: str) -> Resolution | None:
             return Resolution(replace(shape, checkpoint_dtype=format_), "name", said)
         return Resolution(replace(shape, checkpoint_quantization=format_ or None), "name", said)
     return None
+
+
+CHANGED = re.compile(r"ct2|onnx|ggml|gguf|openvino|coreml|distil|prune|dec\d|adapter|peft", re.IGNORECASE)
+"""Words with which fine-tunes say that they have another format, or fewer layers."""
+
+
+def _find_fine_tune(reference: str) -> Resolution | None:
+    """Return the network of speech that a fine-tune names first, such as acme/whisper-small-hi."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
+    base = max((name for name in _list_speech() if last.startswith((f"{name}-", f"{name}_"))), key=len, default=None)
+    rest = last.removeprefix(base or "")
+    shape = None if base is None or CHANGED.search(rest) or REDUCED.search(rest) else _find_by_basename(base)
+    if shape is None:
+        return None
+    return Resolution(replace(shape, id=reference), "name", f"{reference} is a fine-tune of {shape.id}, by its name")
+
+
+@functools.cache
+def _list_speech() -> tuple[str, ...]:
+    """Return the last parts of the ids of networks that transcribe."""
+    return tuple(name.rsplit("/", 1)[-1].lower() for name, row in _rows().items() if row["task"] == "transcribe")
 
 
 UNSETTLED = frozenset({"4bit", "adapter", "fp4", "lora", "mxfp4", "nvfp4"})
