@@ -252,3 +252,29 @@ def test_a_variable_that_nothing_sets_is_taken_from_the_files_of_variables_near_
     assert role.text("checkpoint") == (expected or "")
     assumed = "the variables of" in role.fields["checkpoint"].assumption
     assert assumed is (expected is not None)
+
+
+SERVICES = """
+import subprocess
+class Service:
+    def __init__(self, command):
+        self.command = command
+    def start(self):
+        subprocess.Popen(self.command)
+large = Service(["llama-server", "-m", "Qwen3-32B-Q4_K_M.gguf", "-ngl", "99"])
+small = Service(["llama-server", "-m", "{small}", "-ngl", "99"])
+large.start()
+small.start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("small", "expected"),
+    [
+        pytest.param("Qwen3-0.6B-Q8_0.gguf", "", id="two models"),
+        pytest.param("Qwen3-32B-Q4_K_M.gguf", "Qwen3-32B", id="the same model twice"),
+    ],
+)
+def test_one_call_that_starts_several_servers_serves_no_one_model(small: str, expected: str) -> None:
+    role = read_role({"serve.py": SERVICES.replace("{small}", small)}, "serve.py")
+    assert role.text("checkpoint") == expected
