@@ -278,3 +278,33 @@ small.start()
 def test_one_call_that_starts_several_servers_serves_no_one_model(small: str, expected: str) -> None:
     role = read_role({"serve.py": SERVICES.replace("{small}", small)}, "serve.py")
     assert role.text("checkpoint") == expected
+
+
+CHOOSES = """
+import torch
+from lib import convert, has_adapter
+from transformers import AutoModelForCausalLM
+{name}
+model = AutoModelForCausalLM.from_pretrained(NAME, torch_dtype=torch.float16).to("cuda")
+model.generate(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param(
+            "NAME = 'Qwen/Qwen3-8B'\nif has_adapter():\n    NAME = convert(NAME)",
+            "Qwen/Qwen3-8B",
+            id="converted at times",
+        ),
+        pytest.param(
+            "NAME = None\nif has_adapter():\n    NAME = 'Qwen/Qwen3-8B'", "Qwen/Qwen3-8B", id="set in one branch"
+        ),
+        pytest.param("NAME = None\nif has_adapter():\n    NAME = convert()", "", id="none is named"),
+    ],
+)
+def test_the_only_model_that_a_program_names_is_the_one_it_loads(name: str, expected: str) -> None:
+    role = read_role({"serve.py": CHOOSES.replace("{name}", name)}, "serve.py")
+    assert role.text("checkpoint") == expected
+    assert ("the only model" in role.fields["checkpoint"].assumption) is bool(expected)

@@ -26,6 +26,14 @@ def get(config, path, default=None):
     return result
 SETTINGS = {"model": {"name": "a", "rank": 16}}
 """
+COPIED = """
+def copied(part):
+    if isinstance(part, dict):
+        return {key: copied(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [copied(one) for one in part]
+    return copy.deepcopy(part)
+"""
 CHOOSE = """
 def choose(name):
     lowered = name.lower()
@@ -52,6 +60,7 @@ for name in ["a", "b"]:
         (f"{CHOOSE}X = choose('acme/Small-7B')", "L4"),
         (f"{CHOOSE}X = choose('acme/Tiny')", "T4"),
         (FIRST, "a"),
+        (f"{COPIED}X = copied({{'model': {{'names': ['a', 'b']}}}})['model']['names'][1]", "b"),
         ("X = 'a'\nfor name in ['b', 'c']:\n    if name == 'c':\n        continue\n    X = name", "b"),
         ("for name in ['b', 'c']:\n    if name == 'd':\n        X = name\n        break\nelse:\n    X = 'e'", "e"),
         ("X = any(part in 'big-70b' for part in ('70b', '65b'))", True),
