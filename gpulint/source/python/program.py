@@ -90,6 +90,7 @@ class Program:
         self.known = known or {}
         self.modules: dict[str, Scope] = {}
         self.calls: list[Object] = []
+        self.written: dict[str, Value] = {}
         self.points: dict[tuple[object, ...], Point] = {}
         self._ways = ways or {}
         self._unstated = unstated
