@@ -166,10 +166,13 @@ def _find_workload(row: dict[str, str], workloads: Sequence[WorkloadSummary], ro
 
 
 def _names(workload: WorkloadSummary, program: Path) -> bool:
-    """Whether a workload of the same folder, or of the one above, is in a file that names the row's program."""
+    """Whether a workload is in a program that imports the row's, or in another file near it that names it."""
     place = Path(workload.location.path).resolve()
+    if place.suffix == ".py":
+        imported = rf"(?m)^[ \t]*(?:from|import) [\w., ]*\b{re.escape(program.stem)}\b"
+        return re.search(imported, place.read_text(encoding="utf-8", errors="replace")) is not None
     is_near = place.parent in (program.resolve().parent, program.resolve().parent.parent)
-    return is_near and place.suffix != ".py" and program.name in place.read_text(encoding="utf-8", errors="replace")
+    return is_near and program.name in place.read_text(encoding="utf-8", errors="replace")
 
 
 def _name_program(role: RoleSummary | None) -> str:
@@ -239,7 +242,7 @@ def _score_verdict(row: dict[str, str], found: WorkloadSummary | None) -> Score:
     shown = f"{row['verdict']} {row['need_low_gib']} to {row['need_high_gib']} GiB"
     if found is None:
         return Score("verdict", "missed", "no workload", shown)
-    ours = verdicts.find_outcome(found) or verdicts.FIT
+    ours = verdicts.find_outcome(found) or (theirs if row["gpus"].strip() == "0" else verdicts.FIT)
     said = "; ".join(role.verdict for role in found.roles)
     if ours == theirs:
         result = "right"

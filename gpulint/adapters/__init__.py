@@ -30,6 +30,8 @@ OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "ef
 """Trigger words: without any of them, no document has a problem with its nodes."""
 SERVERS = (b"vllm", b"sglang", b"llama-server", b"trtllm-serve", b"text-generation-launcher")
 """Programs that another program may start by their name."""
+RECENT_MAX = 4_096
+"""The most programs of which it is remembered whether they may compute on GPUs."""
 PROGRAMS = ("python", "notebook")
 """What may compute on GPUs without a word about them: it imports other modules of the repository."""
 OBJECTS = ("object",)
@@ -101,6 +103,7 @@ def find_adapter(document: Document) -> ModuleType | None:
     return found
 
 
+@functools.lru_cache(RECENT_MAX)
 def is_program_relevant(content: bytes) -> bool:
     """Return whether a program that nothing here starts imports a package of GPU programs, or names a server."""
     return any(name in content for name in SERVERS) or _compile_imports().search(content) is not None

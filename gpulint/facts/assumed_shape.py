@@ -1,4 +1,4 @@
-"""What weights and training states need of an architecture of which only the parameter count in its name is known."""
+"""What weights and training states need of an architecture of which only the parameter count is known."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASSUMED = ASSUMED_ZERO | {
 def provide_assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Missing | None:
     """Provide what weights and training states need of an architecture of which only the name is known."""
     shape = facts.resolved.architecture if facts.resolved else None
-    if shape is None or shape.named_parameters is None:
+    if shape is None or (shape.named_parameters is None and not shape.is_whole):
         return None
     name = quantity.name
     if name in ASSUMED_ZERO:
@@ -29,6 +29,8 @@ def provide_assumed_shape(quantity: Quantity, facts: Facts) -> ResolvedFact | Mi
     if name == "quantised_parameters":
         return facts.find("parameters")
     if name == "quantised_excess":
+        if shape.is_whole:
+            return constant(0, "all weights are counted in one number format")
         return None if _format_counts_all_tensors(facts) else facts.find("named_quantised_excess")
     if name == "stage_share":
         return _divide(facts, 1.0, ("pipeline_parallel",), "even stages")

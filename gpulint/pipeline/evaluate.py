@@ -242,7 +242,7 @@ def _evaluate_inferred(role: Role, workload: Workload, repository: Repository, p
 
     known = _evaluate_stated(role, workload, repository, policy)
     on_hardware = inferred_hardware.infer(role, workload, repository)
-    with_model = inferred_checkpoint.infer(on_hardware or role, workload, known.facts.resolved)
+    with_model = inferred_checkpoint.infer(on_hardware or role, workload, repository, known.facts.resolved)
     assumed = with_model or on_hardware
     if assumed is None and not role.image_assumption:
         return known

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters
 from gpulint.adapters import nodes
+from gpulint.adapters.programs import console_scripts
 from gpulint.catalog import resource_names
 from gpulint.pipeline.enrichment import autoscaling
 from gpulint.policy.config.settings import FILE, PROJECT
@@ -29,6 +30,8 @@ PATCH = "patch"
 PROGRAMS_MAX = 100
 """The most programs that a script may name to be looked at."""
 MANY_PROGRAMS = "a script without a word about GPUs names more than {} Python programs"
+ENTRY = re.compile(rb"__main__|^@\w|^[A-Za-z_][\w.]*+\(", re.MULTILINE)
+"""What a program has that does something, or that a framework calls: a call or a decorator at the start of a line."""
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
 
@@ -85,7 +88,8 @@ def is_relevant(source: Source, rules: Iterable[Rule]) -> bool:
 def starts_program(source: Source, repository: Repository) -> bool:
     """Whether a script or program without a word about GPUs starts or imports one of the repository that is for GPUs."""
     if documents.is_program(source.path):
-        is_entry = source.path.endswith(".py") and b"__main__" in source.content
+        is_entry = source.path.endswith(".py") and ENTRY.search(source.content) is not None
+        is_entry = is_entry or bool(console_scripts.find(source.path, repository))
         return is_entry and _computes(repository.list_imported(source.path), repository)
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False

@@ -418,7 +418,7 @@ def test_a_copy_of_a_listed_release_in_a_folder_has_the_release_s_size() -> None
         pod("args: [--model=/models/gpt-oss-120b, --max-model-len=8192]", 1, A100, "vllm/vllm-openai:v0.10.1")
     )
     assert MEMORY.isdisjoint(said(found))
-    assert only_role(found).architecture == "/models/gpt-oss-120b"
+    assert only_role(found).architecture == "openai/gpt-oss-120b"
 
 
 def test_a_folder_of_the_hugging_face_cache_is_judged_as_its_checkpoint() -> None:

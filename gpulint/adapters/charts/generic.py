@@ -34,7 +34,15 @@ MODELS = (
     *(("model",), ("model", "id"), ("model", "name"), ("model", "repo"), ("model", "repository"), ("model", "uri")),
     *(("model", "modelId"), ("model", "huggingfaceId"), ("modelId",), ("modelName",), ("model_name",), ("modelID",)),
     *(("model_id",), ("modelUri",), ("modelURL",), ("model", "hfModelId"), ("huggingface", "model")),
-    *(("model", "hfId"), ("model", "huggingfaceName"), ("vllm", "model"), ("config", "model"), ("config", "modelID")),
+    *(
+        ("model", "repoId"),
+        ("model", "repo_id"),
+        ("model", "hfId"),
+        ("model", "huggingfaceName"),
+        ("vllm", "model"),
+        ("config", "model"),
+        ("config", "modelID"),
+    ),
     *(("engine", "model"), ("server", "model"), ("vllm", "modelId"), ("vllm", "modelName")),
 )
 HUB_ID = re.compile(r"(?:hf://)?(?P<id>[A-Za-z0-9][\w.-]*/[\w.-]+)")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
+from gpulint.adapters.platforms import compose_devices, compose_models, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
 from gpulint.adapters.programs import example_settings, nccl_variables
 from gpulint.adapters.programs.container_command import Environment
@@ -21,7 +21,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("services", "include")
-TRIGGERS = ()
+TRIGGERS = ("model: ai/", "model: hf.co/", "model: huggingface.co/")
 READS = ("plain",)
 CLAIMS = ("shape",)
 
@@ -70,7 +70,7 @@ def kind(document: Document) -> str:
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield one workload of one role for each complete service that has GPUs or an engine.
 
-    The other services patch a service or prepare something.
+    The other services patch a service or prepare something. Models that Docker Model Runner serves follow.
     """
     services = document.get(("services",))
     for name in services if isinstance(services, dict) else ():
@@ -79,6 +79,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             service = compose_service.add_default_file(service, repository)
         if _is_whole(service):
             yield from _read_workload(service, repository)
+    if document.mentions("model"):
+        yield from compose_models.list_workloads(document)
 
 
 def _is_whole(service: Service) -> bool:

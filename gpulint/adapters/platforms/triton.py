@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -70,7 +71,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     name = document.get(("name",))
     label = name if isinstance(name, str) and not FILLED.search(name) else _find_folder(document.path)
-    fields = {**_place(document, backend), **_read_served(document, backend, repository)}
+    served = _read_served(document, backend, repository)
+    fields = {**_place(document, backend), **served, **_count_ranks(backend, served)}
     fields["shared_memory_default"] = Field(None)
     anchor = Origin(document, ("name",) if isinstance(name, str) else (next(iter(_list_keys(document))),))
     role = _count_instances(
@@ -78,6 +80,13 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         backend,
     )
     yield Workload(label, "inference", "triton", document, (), (role,))
+
+
+def read_engine(document: Document, repository: Repository) -> dict[str, Field]:
+    """Return what a model's configuration states of the vLLM engine that serves it; empty for other models."""
+    if claims(document) is Claim.NONE or _find_backend(document) != "vllm":
+        return {}
+    return _read_vllm(document, Origin(document, _locate_devices(document)), repository)
 
 
 def _start(document: Document) -> Command | None:
@@ -137,6 +146,15 @@ def _place(document: Document, backend: str) -> dict[str, Field]:
     else:
         count = Field(Unknown(EVERY, MACHINE), (place,))
     return {"gpus_per_pod": count, "accelerator": accelerator}
+
+
+def _count_ranks(backend: str, served: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the GPUs of a vLLM engine: one for each rank."""
+    sizes = [served.get(name, Field(1)).value for name in ("tensor_parallel", "pipeline_parallel")]
+    if backend != "vllm" or "checkpoint" not in served or not all(isinstance(size, int) for size in sizes):
+        return {}
+    ranks = math.prod(size for size in sizes if isinstance(size, int))
+    return {"gpus_per_pod": Field(ranks, served["engine"].origins, source="one GPU for each rank of the engine")}
 
 
 def _read_ids(value: object) -> list[object]:

@@ -1,7 +1,8 @@
 """Started: the programs that a script starts, with their launchers and the variables they see.
 
 Scripts inside the script are read too, each word at the place where it is written: `bash -c "…"`,
-`bash <<EOF`, and jobs that are passed to sbatch. Here-documents that only become files are not read.
+`bash <<EOF`, jobs that are passed to sbatch, and scripts that a here-document writes to a file, with their first
+line `#!/bin/bash`. Other here-documents that only become files are not read.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ REMOTE = frozenset({"ssh", "sbatch", "qsub", "bsub"})
 """Commands that run the script on their standard input."""
 SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
 SOURCES = frozenset({"source", "."})
+WRITERS = frozenset({"cat", "tee"})
+SHEBANG = re.compile(r"\s*#!\s*/(?:usr/)?bin/(?:env[ \t]+)?(?:ba|z|da|k)?sh\b")
+"""The first line of a script that a script writes to a file."""
+JOB_LINES = re.compile(r"(?m)^#(?:SBATCH|PBS|BSUB)[ \t]")
 DEPTH_MAX = 4
 PRESETS_MAX = 40
 """The most files that a script may source one of."""
@@ -45,7 +50,8 @@ class StartedCommand(NamedTuple):
     `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
     gives a Ray cluster before it submits a program to it. `example` is the example of a file of variables that the
     script sources and the repository lacks. `ray_spans_job` means that the script started Ray on
-    further nodes of its job. `sources` are the files that it has sourced by then.
+    further nodes of its job. `sources` are the files that it has sourced by then. `here` is the text that it reads on its
+    standard input from the script.
     """
 
     launch: Launch
@@ -56,6 +62,7 @@ class StartedCommand(NamedTuple):
     ray_spans_job: bool = False
     example: str = ""
     sources: tuple[Document, ...] = ()
+    here: str = ""
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -122,7 +129,9 @@ class Reader:
             words = tuple(self._build_argument(word) for word in command.words)
             if not command.source and words[0].text in SOURCES and len(words) > 1:
                 self.reference = words[1].origin
-            unwrapped = launchers.unwrap(words)
+            submitted = slurm.split_submission(words)
+            job, own_words = submitted if submitted is not None else (within.job, words)
+            unwrapped = launchers.unwrap(own_words)
             seen = {
                 name: self._build_argument(word)
                 for name, word in {**command.environment, **dict(command.assignments)}.items()
@@ -132,9 +141,10 @@ class Reader:
                 unwrapped._replace(steps=(*within.steps, *unwrapped.steps)),
                 {**within.environment, **seen, **given, **unwrapped.environment},
                 command.conditional,
-                within.job,
+                job,
                 example=self.example,
                 sources=tuple(self.sources.values()),
+                here=command.here.text_with_holes if command.here is not None else "",
             )
             inner = self._find_inner(started, command, words)
             if inner is None or excess.is_over(
@@ -182,9 +192,12 @@ class Reader:
             script = command.words[wrapped]
         if script is None and command.here is not None and (name in SHELLS or name in REMOTE):
             script = command.here
+        written = script is None and name in WRITERS and command.here is not None
+        if written and command.here is not None and SHEBANG.match(command.here.text_with_holes):
+            script = command.here
         if script is None:
             return None
-        if name in SUBMITS:
+        if name in SUBMITS or (written and JOB_LINES.search(script.text_with_holes)):
             lines = slurm.job(script.text_with_holes, lambda start, end: self.place(*script.locate_part(start, end)))
             within = ScriptContext(slurm.apply_submission(words, lines) if name == "sbatch" else lines)
         else:

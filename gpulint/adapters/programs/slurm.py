@@ -23,6 +23,7 @@ LINE = re.compile(r"(#SBATCH|#PBS|#BSUB)(?:(?=[ \t]+-)|[ \t]+<[^<>]*>(?=[ \t]+-)
 """A line of options, possibly with placeholders before them: `#SBATCH <SLURM OPTIONS> --nodes=2`."""
 COMMENT_OR_BLANK = re.compile(r"[ \t\r]*(?:#[^\n]*)?")
 TOKEN = re.compile(r"\{\{(?:(?!\{\{).)*?\}\}\S*|(?:\"[^\"\n]*\"|'[^'\n]*'|\{\{(?:(?!\{\{).)*?\}\}|[^\s\"'])+")
+LSF_SWITCHES = re.compile(r"-(?:B|H|h|I[psSX]{0,3}|K|N[ed]?|r|rn|ul|V|x|XF|Zs)")
 COMPONENT = frozenset({"hetjob", "packjob"})
 SELECT = re.compile(r"(?P<chunks>\d+)(?P<resources>(?::\w+=[\w.]+)*)")
 GRES_GPU = re.compile(r"(?:gres[/:])?gpu(?::(?P<type>[^:=,(]*[^\d:=,(][^:=,(]*))?(?:[:=](?P<count>\d+))?(?:\(.*)?")
@@ -93,6 +94,19 @@ def apply_submission(words: tuple[Argument, ...], lines: Job | None) -> Job | No
         return lines
     first, *others = lines.components if lines else ({},)
     return Job("Slurm", ({**first, **options}, *others), lines.first if lines else words[0])
+
+
+def split_submission(words: tuple[Argument, ...]) -> tuple[Job, tuple[Argument, ...]] | None:
+    """Return the job of `bsub OPTIONS COMMAND` and the words of its command; None without a command.
+
+    IBM Spectrum LSF 10.1, bsub: every option takes a value but these.
+    """
+    at = 1
+    while at < len(words) and (words[at].text or "").startswith("-"):
+        at += 1 if LSF_SWITCHES.fullmatch(words[at].text or "") else 2
+    if words[0].text != "bsub" or at >= len(words):
+        return None
+    return Job("LSF", (_read_lsf(words[1:at]),), words[0]), words[at:]
 
 
 def _shift_place(place: Callable[[int, int], Origin], start: int) -> Callable[[int, int], Origin]:

@@ -12,7 +12,7 @@ from gpulint import engines
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import hardware, jobs, reading, releases, sagemaker, starters, training
+from gpulint.adapters.python import alone, hardware, jobs, reading, releases, sagemaker, starters, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -59,10 +59,28 @@ MENTIONS = (
     "ctransformers",
     "sentence_transformers",
     "torch",
+    "auto_gptq",
+    "gptqmodel",
+    "awq",
+    "faster_whisper",
+    "whisperx",
+    "ultralytics",
+    "timm",
+    "TTS",
+    "qwen_tts",
+    "qwen_asr",
+    "chatterbox",
+    "kokoro",
+    "f5_tts",
+    "timesfm",
+    "FlagEmbedding",
+    "nemo.collections",
 )
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
+ONE = Field(1, source="one machine unless stated otherwise")
+RUN = Field(1, source="one run")
 HOSTED = frozenset({"runpod.serverless.start"})
 """Calls of a program whose image the platform itself starts: docs.runpod.io/serverless/workers/handler-functions."""
 
@@ -78,7 +96,7 @@ def kind(document: Document) -> str:
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """Yield what a program computes: one workload for each function with hardware of its own, else one for its run."""
-    evaluated, found = reading.read_alone(document, repository)
+    evaluated, found = alone.read(document, repository)
     submitted = jobs.list_roles(document, evaluated, file_stem.find_stem(document.path), repository)
     managed = list(_read_machines(document, evaluated, repository))
     rented = {workload.roles[0].anchor for workload in managed}
@@ -88,7 +106,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if placements:
         evaluated.enter_rest()
     if found is None and not placements:
-        found = reading.read_uncalled(document, evaluated, repository)
+        found = alone.read_uncalled(document, evaluated, repository)
     is_placed = any(not isinstance(one.fields.get("accelerator", Field(None)).value, Unknown) for one in placements)
     is_placed |= any(call.name in HOSTED for call in evaluated.calls)
     if (not placements and found is None) or (not is_placed and starters.is_started(document.path, repository)):
@@ -162,12 +180,14 @@ def _find_kind(role: Role) -> str:
 
 def _open_host(found: Reading, document: Document) -> dict[str, Field]:
     """Return the hardware of a program that any machine may run."""
+    if "gpus_per_pod" in found.fields:
+        return {"pods_per_replica": ONE, "replicas": RUN}
     place = (found.arguments or Origin(document, (), (0, 0)),)
     unknown = Field(Unknown("the GPU count depends on the machine that runs the program", MACHINE), place)
     return {
         "gpus_per_pod": unknown,
         "gpus_per_replica": unknown,
-        "pods_per_replica": Field(1, source="one machine unless stated otherwise"),
-        "replicas": Field(1, source="one run"),
+        "pods_per_replica": ONE,
+        "replicas": RUN,
         "accelerator": Field(Unknown("the accelerator depends on the machine that runs the program", MACHINE), place),
     }

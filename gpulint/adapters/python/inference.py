@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint.adapters.python import models
+from gpulint.adapters.python import libraries, models
 from gpulint.adapters.python.words import Reader, is_nothing, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Reading
 from gpulint.source.python.values import Choice, Constant, Mapping, Member, Object, Open, Value
@@ -15,9 +15,11 @@ PARTS = re.compile(r"quantization_config|transformer(?:_\d)?|unet|text_encoder(?
 """Arguments of a pipeline of Diffusers that give it another network, or one in another number format."""
 OFFLOADED = Unknown("the program keeps parts of the pipeline in host memory", "own program")
 TRANSFORMERS = frozenset({"transformers", "awq", "auto_gptq", "gptqmodel", "optimum", "unsloth", "peft"})
+QUANTISERS = frozenset({"awq", "auto_gptq", "gptqmodel"})
+"""AutoGPTQ/AutoGPTQ auto_gptq/modeling/_base.py, ModelCloud/GPTQModel and casper-hansen/AutoAWQ awq/quantize/quantizer.py:
+`quantize` moves one layer at a time to the first GPU."""
 GPU = re.compile(r"cuda(?::\d+)?|\d")
 SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
-WHISPER = re.compile(r"(?:tiny|base|small|medium|large(?:-v[123])?(?:-turbo)?|turbo)(?:\.en)?")
 OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
 WRITES = frozenset(
     {"merge_and_unload", "save_pretrained", "save_pretrained_merged", "save_pretrained_gguf", "save_quantized"}
@@ -28,13 +30,15 @@ GENERATES = re.compile(r"\.generate$")
 
 def runs_on_gpu(calls: Sequence[Object]) -> bool:
     """Return whether a program certainly runs its model on a GPU, and does not only load it."""
-    if any(root(call) == "exllamav2" for call in calls):
+    if any(root(call) == "exllamav2" for call in calls) or find_quantised(calls) is not None:
         return True
     loads = [call for call in calls if last_name(call) in (*models.LOADS, "pipeline")]
     if any(read_text(call.get("device_map")) == "cpu" for call in loads):
         return False
     for call in calls:
         name = last_name(call)
+        if libraries.takes_gpu(call):
+            return True
         if name in ("cuda", "enable_model_cpu_offload", "enable_sequential_cpu_offload") or models.is_cuda(
             call.get("device")
         ):
@@ -75,21 +79,29 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
             return _read_pipeline(call, calls, reader)
         if name == "SentenceTransformer" or (name == "CrossEncoder" and root(call) == "sentence_transformers"):
             return _build(call, reader, {**models.read_checkpoint(call, reader), **_read_kwargs(call, reader)})
-        if (root(call), name) in (
-            ("whisper", "load_model"),
-            ("faster_whisper", "WhisperModel"),
-            ("whisperx", "load_model"),
-        ):
-            return _read_whisper(call, reader)
         if call.name == "exllamav2.ExLlamaV2Config":
             return _read_exllama(call, calls, reader)
-    found = list(models.find_loaded(calls))
+    listed = next(libraries.find(calls), None)
+    if listed is not None:
+        return _build(listed[0], reader, libraries.read(*listed, reader))
+    every = list(models.find_loaded(calls))
+    found = [call for call in every if _names_model(models.find_name(call))] or every
     loaded = next((call for call in found if "Pipeline" in call.name), found[0] if found else None)
     if loaded is None:
         return None
     if root(loaded) == "diffusers":
         return _read_diffusers(loaded, calls, reader)
     return _read_loaded(loaded, calls, reader)
+
+
+def _names_model(name: Value | None) -> bool:
+    """Return whether a value may be the name of a checkpoint: not None, and not a model that is loaded already."""
+    return name is not None and not is_nothing(name) and models.trace(name) is None
+
+
+def find_quantised(calls: Sequence[Object]) -> Object | None:
+    """Return the call that quantises a model layer by layer, each on a GPU while the others are in host memory."""
+    return next((call for call in calls if last_name(call) == "quantize" and root(call) in QUANTISERS), None)
 
 
 def _build(call: Object, reader: Reader, fields: dict[str, Field], engine: str = "") -> Reading | None:
@@ -110,6 +122,10 @@ def _read_loaded(call: Object, calls: Sequence[Object], reader: Reader) -> Readi
     }
     fields |= {**_read_spread(call, reader), **_read_generation(calls, reader), **_read_attention(call, reader)}
     fields |= _read_move(call, calls, reader)
+    quantised = find_quantised(calls)
+    if quantised is not None:
+        fields["spills"] = Field(True, reader.origins(None, quantised.place))
+        return _build(call, reader, fields)
     return _build(call, reader, fields, "transformers" if root(call) in TRANSFORMERS else "")
 
 
@@ -176,23 +192,6 @@ def _read_kwargs(call: Object, reader: Reader) -> dict[str, Field]:
         if device is False
         else found
     )
-
-
-def _read_whisper(call: Object, reader: Reader) -> Reading | None:
-    name = models.find_name(call) or call.get("model_size_or_path") or call.get("name")
-    text = read_text(name)
-    if name is None:
-        return None
-    fields = {"checkpoint": make_field(reader, name, call.place)}
-    if text is not None and WHISPER.fullmatch(text):
-        full = {"turbo": "large-v3-turbo", "large": "large-v3"}.get(text, text)
-        fields["checkpoint"] = make_field(reader, name, call.place, f"openai/whisper-{full}")
-    precision = read_text(call.get("compute_type"))
-    if precision in ("float16", "bfloat16", "float32"):
-        fields["weight_dtype"] = make_field(reader, call.keywords["compute_type"], call.place, precision)
-    if models.is_cuda(call.get("device")) is False:
-        fields["device"] = make_field(reader, call.keywords["device"], call.place, "cpu")
-    return _build(call, reader, fields)
 
 
 def _read_exllama(call: Object, calls: Sequence[Object], reader: Reader) -> Reading | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint.adapters.python import decoders, deepspeed_settings, frameworks, models, networks
+from gpulint.adapters.python import decoders, deepspeed_settings, frameworks, libraries, models, networks
 from gpulint.adapters.python.words import Reader, is_on, last_name, make_field, read_number, read_text, root
 from gpulint.engines import Argument, Reading, trainers
 from gpulint.source.python.values import Constant, Object, Value
@@ -65,7 +65,7 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     if model is not None:
         fields |= {**models.read_checkpoint(model, reader), **models.read_quantization(model, reader)}
     if model is None and built is None and not core:
-        fields |= decoders.read(calls, reader) or networks.read(calls, reader)
+        fields |= _read_network(calls, reader)
     config = models.find_adapters(calls)
     if config is not None or "lora_rank" not in fields or fields["lora_rank"].value is None:
         adapted = models.read_adapters(config, reader) if config is not None else {}
@@ -73,10 +73,51 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument) -> Reading 
     fields["activation_checkpointing"] = Field("none", source="the program does not enable activation checkpointing")
     for call in calls:
         fields |= _read_part(call, fields, reader)
+    if _runs_deepspeed(fields) and (loaded := _find_loaded_batch(calls, reader)) is not None:
+        fields = {**drop_compared_batch(fields), "micro_batch_size": loaded}
     if not core and not any(last_name(call) == "PipelineModule" for call in calls):
         fields |= UNDIVIDED
     fields |= {**models.read_length(calls, reader), **_read_formats(calls, model, fields, reader)}
     return Reading(fields, place, "the program has its own training loop" if core else "")
+
+
+def _read_network(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return the network that a program builds itself, or that it gets from a library by name."""
+    found = decoders.read(calls, reader) or networks.read(calls, reader)
+    listed = next(libraries.find(calls), None)
+    if "network" in found or listed is None:
+        return found
+    named = libraries.read(*listed, reader)
+    return {name: field for name, field in named.items() if name in ("checkpoint", "quantization")}
+
+
+def drop_compared_batch(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return fields without DeepSpeed's batch of a step, which DeepSpeed never compares with the batches of a loader that
+    the program makes itself.
+    """
+    return {name: field for name, field in fields.items() if name != "global_batch_size"}
+
+
+def loads_for_deepspeed(reading: Reading) -> bool:
+    """Return whether a program makes the loader of a run whose other settings are in DeepSpeed's file."""
+    stated = reading.fields.keys()
+    return _runs_deepspeed(reading.fields) and "micro_batch_size" in stated and "global_batch_size" not in stated
+
+
+def _runs_deepspeed(fields: Mapping[str, Field]) -> bool:
+    return fields.get("engine", Field(None)).value == "deepspeed"
+
+
+def _find_loaded_batch(calls: Sequence[Object], reader: Reader) -> Field | None:
+    """Return the batch size of the first loader that the program makes."""
+    return next((found["micro_batch_size"] for call in calls if (found := _read_loader(call, reader))), None)
+
+
+def _read_loader(call: Object, reader: Reader) -> dict[str, Field]:
+    if last_name(call) != "DataLoader":
+        return {}
+    size = call.get("batch_size") or (call.arguments[1] if len(call.arguments) > 1 else None)
+    return {"micro_batch_size": make_field(reader, size, call.place)} if read_number(size) and size else {}
 
 
 def _learns(call: Object) -> bool:
@@ -102,19 +143,25 @@ def _read_part(call: Object, known: Mapping[str, Field], reader: Reader) -> dict
     if name == "DistributedDataParallel":
         return {"sharding": Field("ddp", reader.origins(None, call.place))}
     if name == "DataLoader" and "micro_batch_size" not in known:
-        size = call.get("batch_size") or (call.arguments[1] if len(call.arguments) > 1 else None)
-        return {"micro_batch_size": make_field(reader, size, call.place)} if read_number(size) and size else {}
+        return _read_loader(call, reader)
     if call.name == "deepspeed.initialize":
         return _read_deepspeed(call, reader)
-    if CHECKPOINTING.search(call.name) or _checkpoints_for_quantized(call):
+    if last_name(call) == "prepare_model_for_kbit_training":
+        return _read_preparation(call, reader)
+    if CHECKPOINTING.search(call.name):
         return {"activation_checkpointing": Field("full", reader.origins(None, call.place))}
     return {}
 
 
-def _checkpoints_for_quantized(call: Object) -> bool:
-    """Return whether PEFT's preparation of a quantised model switches recomputation on, as it does unless told otherwise."""
+def _read_preparation(call: Object, reader: Reader) -> dict[str, Field]:
+    """Return what PEFT's preparation of a quantised model does: it casts what is not quantised to 32 bits, and switches
+    recomputation on unless told otherwise.
+    """
+    cast = {"unquantised_dtype": Field("float32", reader.origins(None, call.place))}
     asked = call.get("use_gradient_checkpointing")
-    return last_name(call) == "prepare_model_for_kbit_training" and (asked is None or is_on(asked))
+    if asked is None or is_on(asked):
+        return {**cast, "activation_checkpointing": Field("full", reader.origins(None, call.place))}
+    return cast
 
 
 def _read_deepspeed(call: Object, reader: Reader) -> dict[str, Field]:

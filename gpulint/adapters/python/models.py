@@ -26,6 +26,10 @@ LOADS = frozenset({"from_pretrained", "from_single_file"})
 NOT_A_MODEL = re.compile(
     r"Tokenizer|Processor|FeatureExtractor|Config\b|Scheduler|VAE|Autoencoder|GenerationConfig|Streamer|LoraConfig|PeftConfig"
 )
+ADAPTS = re.compile(r"(?:^|\.)Peft\w*\.from_pretrained$")
+"""Calls that put adapters on a model which the program has loaded; those of AutoPeftModel load it themselves."""
+BASE = "base_model_name_or_path"
+"""The checkpoint that the settings of adapters name: huggingface/peft src/peft/config.py, PeftConfig."""
 UNSLOTH = frozenset({"FastLanguageModel", "FastVisionModel", "FastModel", "FastTextModel", "FastSentenceTransformer"})
 MODEL_KEYWORDS = ("pretrained_model_name_or_path", "model_name", "model_name_or_path", "model_id", "model")
 DTYPES = frozenset({"float16", "bfloat16", "float32", "half", "float", "auto", "fp16", "bf16", "fp32"})
@@ -40,7 +44,8 @@ GPUS = ("cuda", "gpu", "hip")
 def find_loaded(calls: Iterable[Object]) -> Iterator[Object]:
     """Yield the calls that load a model."""
     for call in calls:
-        if last_name(call) in LOADS and not NOT_A_MODEL.search(call.name) and root(call) in ROOTS:
+        adapts = ADAPTS.search(call.name) is not None and not isinstance(find_name(call), Constant)
+        if last_name(call) in LOADS and not adapts and not NOT_A_MODEL.search(call.name) and root(call) in ROOTS:
             yield call
 
 
@@ -69,6 +74,9 @@ def trace(value: Value | None) -> Object | None:
             value = value.receiver
         if not isinstance(value, Object):
             return None
+        if ADAPTS.search(value.name):
+            value = value.arguments[0] if value.arguments else value.get("model")
+            continue
         if last_name(value) in LOADS and not NOT_A_MODEL.search(value.name):
             return value
         if last_name(value) in ENCODERS and root(value) == "sentence_transformers":
@@ -78,10 +86,13 @@ def trace(value: Value | None) -> Object | None:
 
 
 def find_name(call: Object) -> Value | None:
-    """Return the model that a call loads, as the program names it."""
-    if call.arguments:
-        return call.arguments[0]
-    return next((value for keyword in MODEL_KEYWORDS if (value := call.get(keyword)) is not None), None)
+    """Return the model that a call loads, as the program names it; for the base of adapters, the adapters."""
+    named = (value for keyword in MODEL_KEYWORDS if (value := call.get(keyword)) is not None)
+    found = call.arguments[0] if call.arguments else next(named, None)
+    config = found.receiver if isinstance(found, Member) and found.name == BASE else None
+    if isinstance(config, Object) and last_name(config) in LOADS and "Config" in config.name:
+        return config.arguments[0] if config.arguments else found
+    return found
 
 
 def read_checkpoint(call: Object, reader: Reader) -> dict[str, Field]:

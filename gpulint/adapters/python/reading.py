@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,8 +9,6 @@ from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.python_program import Started
 from gpulint.adapters.python import (
     alternatives,
-    entries,
-    hardware,
     inference,
     locate,
     loops,
@@ -28,7 +25,7 @@ from gpulint.source import python
 from gpulint.source.documents import Document
 from gpulint.source.python import Evaluated, Given
 from gpulint.source.python.values import Constant, Object, Place, Point
-from gpulint.source.repository import Repository, mentions
+from gpulint.source.repository import Repository
 from gpulint.workload import Command, Field, Origin, Unknown
 
 KNOWN: Mapping[str, bool] = {
@@ -43,15 +40,6 @@ ANOTHER = Unknown("the program starts several engines with different settings", 
 KEPT_MAX = 8
 _points: dict[int, tuple[Evaluated, tuple[Point, ...]]] = {}
 """The points that matter of the last programs."""
-LOADS = re.compile(
-    r"from_pretrained|\b(?:LLM|Engine|Llama|SentenceTransformer|CrossEncoder|WhisperModel|load_model|pipeline)\("
-)
-"""What a module that loads a model itself has."""
-COMPUTING_MAX = 64
-IMPORTERS_MAX = 6
-"""The most programs that are read to see whether one of them uses a module."""
-_computing: dict[str, tuple[Find, bool]] = {}
-"""Which of the last programs that modules belong to compute something."""
 _evaluated: dict[object, tuple[Find, Evaluated]] = {}
 """The last programs, by what starts them."""
 
@@ -71,16 +59,16 @@ def read(command: Command, near: str, repository: Repository) -> Reading | None:
     def read_again(ways: alternatives.Ways) -> Reading | None:
         again = _evaluate(path, started, command, repository, ways)
         found = recognise(again, reader, started.word, command, pins)
-        return _merge_files(found, path, repository) if found is not None else None
+        return merge_files(found, path, repository) if found is not None else None
 
     reading = recognise(evaluated, reader, started.word, command, pins)
     if reading is None:
         return None
-    merged = _merge_files(reading, path, repository)
-    return alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
+    merged = merge_files(reading, path, repository)
+    return alternatives.settle(merged, find_points(merged, evaluated, read_again), read_again)
 
 
-def _find_points(reading: Reading, evaluated: Evaluated, read_again: alternatives.Read) -> tuple[Point, ...]:
+def find_points(reading: Reading, evaluated: Evaluated, read_again: alternatives.Read) -> tuple[Point, ...]:
     """Return the points of a program that matter, found once."""
     known = _points.pop(id(evaluated), None)
     if known is None or known[0] is not evaluated:
@@ -137,89 +125,7 @@ def _evaluate(
     return known[1]
 
 
-def read_alone(document: Document, repository: Repository) -> tuple[Evaluated, Reading | None]:
-    """Return a program that nothing here starts, and what it computes."""
-    find = Find(repository, document)
-    pins = releases.read_files(document.path, repository)
-    unstated = variables.Unstated(document.path, find.read)
-    evaluated = python.evaluate(document.path, find, None, {}, known=KNOWN, unstated=unstated)
-    reached = _list_reached(document, evaluated)
-    reading = recognise_calls(reached, document, pins)
-    if reading is None or _may_stay_on_cpu(reading, reached):
-        return evaluated, None
-
-    def read_again(ways: alternatives.Ways) -> Reading | None:
-        again = python.evaluate(document.path, find, None, {}, known=KNOWN, ways=ways, unstated=unstated)
-        found = recognise_calls(_list_reached(document, again), document, pins)
-        return _merge_files(found, document.path, repository) if found is not None else None
-
-    merged = _merge_files(reading, document.path, repository)
-    return evaluated, alternatives.settle(merged, _find_points(merged, evaluated, read_again), read_again)
-
-
-def read_uncalled(document: Document, evaluated: Evaluated, repository: Repository) -> Reading | None:
-    """Return what the functions and classes of a module compute whose caller is not in the repository.
-
-    Their arguments have their defaults. A module belongs to a program that imports it and computes something. A test
-    computes nothing.
-    """
-    if mentions.is_test(document.path) or "pytest" in document.text or not LOADS.search(document.text):
-        return None
-    evaluated.enter_rest(document.path)
-    calls = [call for call in evaluated.calls if isinstance(call.place, Place) and call.place.document is document]
-    found = recognise_calls(calls, document, releases.read_files(document.path, repository))
-    if found is None or _may_stay_on_cpu(found, calls):
-        return None
-    checkpoint = found.fields.get("checkpoint")
-    if checkpoint is None or isinstance(checkpoint.value, Unknown):
-        return None
-    importers = repository.list_importers(document.path)[:IMPORTERS_MAX]
-    used = any(_computes_alone(path, repository) for path in importers)
-    return None if used else _merge_files(found, document.path, repository)
-
-
-def _computes_alone(path: str, repository: Repository) -> bool:
-    """Return whether a program that nothing here starts computes something; each is read once."""
-    known = _computing.get(path)
-    if known is not None and known[0].is_same(repository):
-        return known[1]
-    document, found = next(iter(repository.read_documents(path)), None), None
-    find = Find(repository, document)
-    if document is not None:
-        evaluated = python.evaluate(path, find, None, {}, known=KNOWN)
-        reached = _list_reached(document, evaluated)
-        found = recognise_calls(reached, document, releases.read_files(path, repository))
-        found = None if found is not None and _may_stay_on_cpu(found, reached) else found
-    while len(_computing) >= COMPUTING_MAX:
-        del _computing[next(iter(_computing))]
-    _computing[path] = find, found is not None
-    return found is not None
-
-
-def _list_reached(document: Document, evaluated: Evaluated) -> list[Object]:
-    """Return the calls of a program that nothing here starts: its own, and those of functions that a framework calls."""
-    nodes = entries.find_nodes(document, evaluated)
-    if nodes:
-        evaluated.enter_rest()
-    return [call for call in evaluated.calls if call.reached or nodes & set(call.within)]
-
-
-def _may_stay_on_cpu(reading: Reading, calls: Sequence[Object]) -> bool:
-    """Return whether a program may compute on the processor, or only load, merge or convert a model."""
-    if hardware.is_on_cpu(calls):
-        return True
-    task = reading.fields.get("task")
-    known = reading.fields.keys() & {"checkpoint", "network", "sharding"}
-    engine = reading.fields.get("engine")
-    if task is not None and task.value == "training" and not known and (engine is None or engine.value == loops.ENGINE):
-        return not inference.runs_on_gpu(calls)
-    if _is_engineless(reading):
-        return not inference.runs_on_gpu(calls) or inference.is_conversion(calls)
-    layers = reading.fields.get("gpu_layers")
-    return layers is not None and layers.value == 0
-
-
-def _is_engineless(reading: Reading) -> bool:
+def is_engineless(reading: Reading) -> bool:
     """Return whether a program runs a model itself, as one that only downloads it may seem to do."""
     task = reading.fields.get("task")
     return task is not None and task.value == "inference"
@@ -243,7 +149,7 @@ def recognise(
 
 def _may_train(found: Reading, evaluated: Evaluated, reader: Reader, program: Argument, command: Command) -> bool:
     """Return whether a word that cannot be read may choose a trainer instead of the model that the program runs."""
-    if not _is_engineless(found) or all(word.text is not None for word in command.words):
+    if not is_engineless(found) or all(word.text is not None for word in command.words):
         return False
     evaluated.enter_rest()
     return training.read(evaluated.calls, reader, program, command) is not None
@@ -318,10 +224,15 @@ def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:
     return reading._replace(fields=fields)
 
 
-def _merge_files(reading: Reading, path: str, repository: Repository) -> Reading:
+def merge_files(reading: Reading, path: str, repository: Repository) -> Reading:
     """Return a reading with the settings files that the program names, such as DeepSpeed's."""
 
     def find(name: str) -> Origin | None:
         return settings_file.find_in_parents(repository, path.rpartition("/")[0], name)
 
-    return settings_file.merge_trainer_files(reading, find) or reading
+    merged = settings_file.merge_trainer_files(reading, find) or reading
+    return (
+        merged._replace(fields=loops.drop_compared_batch(merged.fields))
+        if loops.loads_for_deepspeed(reading)
+        else merged
+    )

@@ -77,8 +77,13 @@ def read(
         named = releases.choose(image, pins, call, words)
         invocation = Invocation(named, tuple(words), environment, entrypoint=False)
         reading = engines.read(invocation)
-        if reading is not None:
+        if reading is not None and not _is_beside(reading):
             yield call, _clean(reading, call, reader)
+
+
+def _is_beside(reading: Reading) -> bool:
+    """Return whether a program starts a server of speech or embeddings, as it often does beside its engine."""
+    return reading.fields["engine"].value in tables.index_rows("network_servers", "server")
 
 
 def _find_words(call: Object, reader: Reader, given: Sequence[Argument]) -> list[Argument] | None:

@@ -26,6 +26,8 @@ RECORDED = re.compile(r"(?:^|/)(?:wandb|mlruns)/")
 TRITON = "config.pbtxt"
 """The configuration of a model of Triton, in the folder above its versions."""
 CEREBRIUM = "cerebrium.toml"
+KERNEL = "kernel-metadata.json"
+"""What Kaggle's command line pushes with a program, which Kaggle starts without arguments: Kaggle/kaggle-cli docs/kernels.md."""
 
 
 def is_started(path: str, repository: Repository) -> bool:
@@ -35,7 +37,7 @@ def is_started(path: str, repository: Repository) -> bool:
         return True
     if name == cerebrium.PROGRAM and repository.exists(posixpath.join(folder, CEREBRIUM)):
         return True
-    naming = list(repository.list_naming(path))
+    naming = [spec for spec in repository.list_naming(path) if posixpath.basename(spec) != KERNEL]
     if name == "__main__.py" and folder:
         naming += repository.list_naming(f"{folder}.py")
     near = sorted(naming, key=lambda spec: (posixpath.dirname(spec) != folder, spec))

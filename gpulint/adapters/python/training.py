@@ -24,6 +24,11 @@ HALVES = ("bf16", "fp16")
 EITHER_HALF = Unknown("the program uses bfloat16 if the GPU supports it, else float16", "own program")
 BFLOAT_SINCE = 8.0
 """NVIDIA CUDA programming guide, compute capabilities: bfloat16 arithmetic from 8.0 on."""
+UNSLOTH_DEFAULT = "default of Unsloth"
+"""unslothai/unsloth 738e9159 (2024-01) to 015bdef0 (2026-08) models/llama.py, get_peft_model, and loader.py, from_pretrained:
+use_gradient_checkpointing is True or "unsloth" by default."""
+LLAMA_FACTORY = "llamafactory"
+"""The package whose classes of arguments LLaMA-Factory's own command parses."""
 NOT_WORDS = frozenset({"fsdp_config", "gradient_checkpointing_kwargs", "model_init_kwargs"})
 
 
@@ -105,6 +110,10 @@ def _read_trainer(
             "unsloth", started, ("hugging-face", "trl", "unsloth"), own, vocabulary.DECIDING
         )
         fields = {**reading.fields, **_present(own)}
+    elif arguments is not None and root(arguments) == LLAMA_FACTORY:
+        start = [program._replace(text=word) for word in ("llamafactory-cli", "train")]
+        run = engines.read(Invocation(image._replace(text=""), (*start, *words), {}, entrypoint=False))
+        fields = {**(run.fields if run else {}), **_present(own)}
     elif method:
         subcommand = method if method in METHODS else "dpo"
         start = [program._replace(text=word) for word in ("trl", subcommand)]
@@ -193,12 +202,15 @@ def _read_own(
             own["activation_checkpointing"] = make_field(reader, shortcut, config.place, "full")
     if model is not None:
         own |= models.read_quantization(model, reader)
+        if root(model) == "unsloth" and (config is None or config.get("use_gradient_checkpointing") is None):
+            own["activation_checkpointing"] = Field("full", reader.origins(None, model.place), source=UNSLOTH_DEFAULT)
     else:
         own |= networks.read(calls, reader)
     for call in calls:
         if loops.CHECKPOINTING.search(call.name):
             own["activation_checkpointing"] = Field("full", reader.origins(None, call.place))
         if last_name(call) == "prepare_model_for_kbit_training":
+            own["unquantised_dtype"] = Field("float32", reader.origins(None, call.place))
             asked = call.get("use_gradient_checkpointing")
             if asked is None or is_on(asked):
                 own.setdefault("activation_checkpointing", Field("full", reader.origins(None, call.place)))

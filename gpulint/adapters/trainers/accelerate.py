@@ -107,4 +107,4 @@ def _read_deepspeed(document: Document, find: trainers.Find) -> dict[str, Field]
     path = ("deepspeed_config", "deepspeed_config_file")
     if document.get(path):
         fields = {**fields, **dict(deepspeed.read_setting(document, path, find))}
-    return fields
+    return fields | deepspeed.settle_offload(fields)

@@ -40,6 +40,9 @@ OPTIMIZERS: Mapping[str, str] = {
     "sgd": "sgd",
 }
 """deepspeed.ai/docs/config-json optimizer.type; deepspeed/runtime/config.py DEEPSPEED_OPTIMIZERS. Adam keeps two moments."""
+OFFLOADED = frozenset({"optimizer_offload", "parameter_offload"})
+STAGE_OF_WEIGHTS = 3
+"""The stage that shards the weights, and can offload them."""
 FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 
 
@@ -85,7 +88,22 @@ def read_mapping(document: Document, root: Path) -> Mapping[str, Field]:
     stage = fields.get("zero_stage")
     if stage is not None:
         fields["sharding"] = Field("deepspeed", stage.origins)
-    return fields
+    return fields | settle_offload(fields)
+
+
+def settle_offload(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return what a file that offloads one of the two, weights or optimizer, keeps on the GPU.
+
+    Nothing is offloaded by default, and the weights are only in stage 3 (deepspeed/runtime/zero/config.py).
+    """
+    stage = fields.get("zero_stage", Field(None)).value
+    if not OFFLOADED & fields.keys():
+        return {}
+    settled = {name: Field(False, source="default of DeepSpeed") for name in OFFLOADED - fields.keys()}
+    if isinstance(stage, int) and stage < STAGE_OF_WEIGHTS:
+        origins = fields.get("parameter_offload", Field(None)).origins
+        settled["parameter_offload"] = Field(False, origins, source=f"stage {stage} keeps the weights on the GPU")
+    return settled
 
 
 def read_setting(document: Document, path: tuple[str | int, ...], find: trainers.Find) -> Iterator[tuple[str, Field]]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.catalog import tables
+from gpulint.catalog.architecture import whole
 from gpulint.catalog.architecture.model import Architecture, Resolution
 
 __all__ = ["Architecture", "Resolution", "architectures", "from_config", "ids", "resolve"]
@@ -112,14 +113,16 @@ def load_architectures() -> tuple[Architecture, ...]:
 
 def list_ids() -> tuple[str, ...]:
     """Return every checkpoint id of the catalog: bases and listed copies."""
-    return tuple(sorted({*_rows(), *tables.index_rows("checkpoints", "checkpoint")}))
+    return tuple(sorted({*_rows(), *whole.list_ids(), *tables.index_rows("checkpoints", "checkpoint")}))
 
 
 def _find_listed(reference: str) -> Architecture | None:
     copy = tables.index_rows("checkpoints", "checkpoint").get(reference)
     if copy is None:
         return _base_of(reference)
-    base = _base(_rows()[copy["architecture"]])
+    base = _base_of(copy["architecture"])
+    if base is None:
+        raise LookupError(f"checkpoints.csv names the architecture {copy['architecture']}, which no table lists")
     return replace(
         base,
         id=reference,
@@ -139,7 +142,7 @@ def _rows() -> Mapping[str, tables.Row]:
 @functools.cache
 def _base_of(name: str) -> Architecture | None:
     row = _rows().get(name)
-    return _base(row) if row else None
+    return _base(row) if row else whole.find(name)
 
 
 def _base(row: tables.Row) -> Architecture:
@@ -182,7 +185,7 @@ def _index_basenames() -> dict[str, str | None]:
 
 def list_originals() -> tuple[str, ...]:
     """Return the checkpoint ids of the makers themselves, and then those of copies."""
-    return tuple(sorted(list_ids(), key=lambda name: (not _is_original(name), name)))
+    return tuple(sorted(list_ids(), key=lambda name: (not is_original(name), name)))
 
 
 def is_same(first: str, copy: str) -> bool:
@@ -192,11 +195,11 @@ def is_same(first: str, copy: str) -> bool:
     original, other = _shape(first), _shape(copy)
     if original is None or other is None or original == other:
         return original == other
-    unsaid = other.unquantised_parameters is None and _is_original(first)
+    unsaid = other.unquantised_parameters is None and is_original(first)
     return unsaid and replace(original, unquantised_parameters=None) == other
 
 
-def _is_original(name: str) -> bool:
+def is_original(name: str) -> bool:
     """Return whether a checkpoint belongs to the organisation that published its architecture."""
     copy = tables.index_rows("checkpoints", "checkpoint").get(name)
     base = copy["architecture"] if copy else name

@@ -57,8 +57,13 @@ class Architecture:
 
     @property
     def is_known(self) -> bool:
-        """Whether the shape is known, not only a parameter count read from a name; a pipeline of images has several."""
-        return self.layers is not None or self.family in ("diffusion", "video-diffusion")
+        """Whether the network is known, not only a parameter count read from a name; some are counted as a whole."""
+        return self.layers is not None or self.is_whole
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the network is counted as a whole: its layers are in no table."""
+        return self.layers is None and self.parameters is not None and self.named_parameters is None
 
     @property
     def network_task(self) -> str | None:

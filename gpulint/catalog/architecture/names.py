@@ -8,6 +8,10 @@ import re
 
 from gpulint.catalog import architecture, tables
 
+LOCAL = re.compile(r"[/~.$]|(?:pvc|file|s3|gs|gcs|oci|docker|models|pvc\\+hf|az|azblob|https?)://")
+"""Checkpoints that name a place, and no release of a hub."""
+FOLDER = re.compile(r"model|weight|checkpoint|ckpt|output|result|save|merge|export|adapter|pretrain", re.IGNORECASE)
+"""Words of folders that hold weights."""
 LETTERS_MAX = 200
 """Characters of a name that are read."""
 SEPARATORS = re.compile(r"[^a-z0-9.]+|\.(?!\d)|(?<!\d)\.")
@@ -48,6 +52,15 @@ FURTHER = frozenset(
 ADAPTERS = frozenset({"lora", "adapter"})
 TAG = re.compile(r"(?<=[A-Za-z0-9])[:@](?:v?[\d.]+|latest|main|sha256.*)$")
 """The tag or digest of an image."""
+OTHER_NETWORKS = frozenset(
+    re.findall(
+        r"\w+",
+        "reward reranker rerank embedding embed guard classifier ocr vl vision audio omni moe draft eagle eagle3 speculator",
+    )
+)
+"""Words of a release with another head, or with further networks, than the one of the same name and size."""
+SIZE = re.compile(r"\d+[bm]")
+WORDS_MAX = 24
 TELLING = 3
 """Words of a name without a digit that are enough to mean a checkpoint."""
 
@@ -73,6 +86,40 @@ def find(name: str) -> str:
     return ""
 
 
+def find_within(name: str) -> str:
+    """Return the reference of the checkpoint whose name, with its size, is a part of the name of a folder of weights.
+
+    Fine-tuning keeps the network. A folder of adapters holds no network, unless they were merged. Some words around the name
+    mean another network, such as reward.
+
+    >>> find_within("merged-qwen2.5-7b"), find_within("llama-3-8b-medical-v2"), find_within("qwen2.5-7b-lora")
+    ('Qwen/Qwen2.5-7B', 'meta-llama/Meta-Llama-3-8B', '')
+    """
+    if found := find(name):
+        return found
+    words = _normalize(name[:LETTERS_MAX])[:WORDS_MAX]
+    if ADAPTERS & set(words) and not any(word.startswith("merge") for word in words):
+        return ""
+    parts = ((first, last) for first in range(len(words)) for last in range(first + 1, len(words) + 1))
+    longest = sorted(parts, key=lambda part: part[0] - part[1])
+    sized = (part for part in longest if any(SIZE.fullmatch(word) for word in words[slice(*part)]))
+    found, (first, end) = next(
+        ((found, part) for part in sized if (found := _look_up(words[slice(*part)]))), ("", (0, len(words)))
+    )
+    return "" if OTHER_NETWORKS & {*words[:first], *words[end:]} else found
+
+
+def find_maker(reference: str) -> str:
+    """Return the maker's own release that a copy of it is named like, else the same reference.
+
+    >>> find_maker("unsloth/llama-3-8b"), find_maker("Qwen/Qwen3-8B")
+    ('meta-llama/Meta-Llama-3-8B', 'Qwen/Qwen3-8B')
+    """
+    found = find(reference.rpartition("/")[2])
+    is_copy = found and not architecture.is_original(reference) and architecture.is_original(found)
+    return found if is_copy and architecture.is_same(found, reference) else reference
+
+
 def is_release(reference: str) -> bool:
     """Return whether an id of a hub is of the catalog, or has the form in which releases are named.
 
@@ -81,6 +128,17 @@ def is_release(reference: str) -> bool:
     """
     last = reference.rpartition("/")[2]
     return re.search(r"-v?\d|\d[bB]\b", last) is not None or architecture.resolve(reference).architecture is not None
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a reference is a path, and no id of a hub.
+
+    >>> is_folder("hf_models/own-7b"), is_folder("out/a/own-7b"), is_folder("acme/own-7b"), is_folder("s3://a/own-7b")
+    (True, True, False, False)
+    """
+    if "://" in path or not path:
+        return False
+    return bool(LOCAL.match(path)) or path.count("/") > 1 or bool(FOLDER.search(path.rpartition("/")[0]))
 
 
 def _normalize(name: str) -> list[str]:
@@ -127,8 +185,23 @@ def _index() -> dict[str, str | None]:
                 first = own.setdefault(key, name)
                 if first is not None and first != name and not architecture.is_same(first, name):
                     own[key] = None
-        found = {**own, **found}
+        found = {**own, **found, **_choose_makers(own, found)}
     return found
+
+
+def _choose_makers(own: dict[str, str | None], found: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the makers' own releases that a spelling means as well as a copy of them."""
+    pairs = ((key, own[key], found[key]) for key in own.keys() & found.keys())
+    return {
+        key: name
+        for key, name, copy in pairs
+        if name
+        and copy
+        and name != copy
+        and architecture.is_original(name)
+        and not architecture.is_original(copy)
+        and architecture.is_same(name, copy)
+    }
 
 
 def _list_spellings(name: str, depth: int) -> set[str]:

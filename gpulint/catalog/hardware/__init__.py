@@ -21,6 +21,7 @@ from gpulint.catalog.hardware.mentions import (
     find_in_sentence,
     find_in_site_name,
     find_in_stem,
+    list_printed,
 )
 from gpulint.catalog.hardware.mig import slice_memory_bytes, slice_share_of, slices, slices_per_card
 from gpulint.catalog.hardware.nodes import (
@@ -63,6 +64,7 @@ __all__ = [
     "list_nodes",
     "list_priced_regions",
     "list_prices",
+    "list_printed",
     "node",
     "product_labels",
     "slice_memory_bytes",

@@ -105,9 +105,15 @@ def labels() -> dict[tuple[str, str], str]:
 
 
 @functools.cache
+def list_driver_names() -> frozenset[str]:
+    """Return every product name that NVIDIA's drivers print."""
+    return frozenset(row["name"] for row in tables.rows("product_names"))
+
+
+@functools.cache
 def product_labels() -> frozenset[str]:
     """Return every product name that NVIDIA's drivers print, with dashes as in a node label."""
-    return frozenset(row["name"].replace(" ", "-") for row in tables.rows("product_names"))
+    return frozenset(name.replace(" ", "-") for name in list_driver_names())
 
 
 @functools.cache

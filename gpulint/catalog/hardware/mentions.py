@@ -13,6 +13,7 @@ from gpulint.catalog.hardware.accelerators import (
     find_family,
     labels,
     list_accelerators,
+    list_driver_names,
     list_families,
 )
 from gpulint.catalog.hardware.nodes import node
@@ -44,19 +45,27 @@ BEFORE = re.compile(
     r"(?:(?<![A-Za-z0-9_.×-])(?:(?P<nodes>\d+)(?:\s?[x×]\s?|\s+nodes?\s+(?:of|with)\s+)(?P<each>\d+)(?:\s?[x×*]\s?|\s+)"
     rf"|(?P<times>\d+)\s?[x×*]\s?|(?P<cards>\d+)\s?{OF_CARDS}\s?(?:[の의的]|of|de)?\s?|(?P<bare>\d+)\s+"
     r"|(?P<word>single|one|two|dual|four|eight)[\s-]+)|(?P<numeral>[单一两双二四八])[张块卡枚]\s?)"
-    r"(?:nvidia\s+|geforce\s+|tesla\s+)*(?:(?P<memory>\d+)\s?GB?\s+)?$",
+    r"(?:nvidia\s+|geforce\s+|tesla\s+)*(?:(?P<memory>\d+)\s?(?:Gi?B?|Go|ГБ)\s+)?(?:nvidia\s+|geforce\s+)*$",
     re.IGNORECASE,
 )
 """A count before a name: 8x, 4x8, 2 ×, a number of cards or GPUs, or a word."""
 BEFORE_MAX = 80
 """Characters before a name in which its count is looked for."""
 AFTER = re.compile(
-    r"(?P<laptop>[\s-]+(?:laptop|mobile|notebook)\b)?(?:[\s_-]*\(?(?P<memory>\d+)\s?GB?\)?)?"
+    r"(?P<laptop>[\s-]*\(?(?:laptop|mobile|notebook)\b)?(?:[\s-]+gpu\b(?=\W*\d+\s?(?:Gi?B?|Go|ГБ)\b))?"
+    r"(?:(?:\s+with|,)?[\s_-]*\(?(?P<memory>\d+)\s?(?:Gi?B?|Go|ГБ)\)?)?"
     r"(?P<plural>s\b|[\s-]+(?:gpus?|cards?)\b)?(?:\s?[x×*]\s?(?P<times>\d+)(?![A-Za-z0-9_])|\s?(?P<cards>\d+)\s?[张块卡枚장개])?"
     r"(?P<nodes>\s+(?:nodes|machines|instances|hosts)\b)?",
     re.IGNORECASE,
 )
 COUNT_MAX = 4096
+PORTABLE = re.compile(r"\blaptop\b|笔记本|ノートパソコン|노트북|ноутбук", re.IGNORECASE)
+"""Words of a sentence about the GPU of a laptop, whose memory is not that of a desktop's."""
+SIZE = re.compile(r"-\d+gb$")
+FAMILIES = frozenset({"rtx", "gtx", "quadro", "arc", "max", "rx", "titan"})
+"""First words of names that products share which differ in more than their memory."""
+DRIVER = re.compile(r"(?:NVIDIA|Tesla|Quadro|TITAN|GeForce) \w")
+"""How the names begin that NVIDIA's drivers print."""
 OWN_WORD = re.compile(r"(?!NVIDIA|AMD|\d+$)[\w-]+")
 """A short name, and no name that a driver prints."""
 
@@ -157,9 +166,51 @@ def find_in_sentence(text: str) -> Iterator[Mention]:
         memory = (after and after["memory"]) or (before and before["memory"])
         end = after.end() if after else match.end()
         start = before.start() if before else match.start()
-        named = () if after and after["laptop"] else _find(re.sub(r"[\s_]+", "-", name.lower()))
-        products = tuple(_keep_memory(named, memory))
+        named = _find(_spell(name))
+        portable = (after and after["laptop"]) or PORTABLE.search(text)
+        products = tuple(_keep_memory(_find_laptops(named), memory)) if portable else _match_sentence(named, memory)
         yield Mention(text[start:end].strip(), products, _count(before, after))
+
+
+def list_printed(text: str) -> Iterator[str]:
+    """Yield the id of each product whose name a driver printed in a text; empty for one that is not in the catalog.
+
+    >>> list(list_printed("Tesla T4. Num GPUs = 1")), list(list_printed("NVIDIA GeForce MX450"))
+    (['t4'], [''])
+    """
+    for match in _compile_printed().finditer(text):
+        product = find_accelerator(match[0])
+        yield product.id if product else ""
+
+
+@functools.cache
+def _compile_printed() -> re.Pattern[str]:
+    """Return the pattern of all names that drivers print, the longest first."""
+    printed = {value for key, value in labels() if key == "alias" and DRIVER.match(value)}
+    names = sorted(printed | list_driver_names(), key=lambda name: (-len(name), name))
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-]| Ti\b| SUPER\b| Laptop\b)")
+
+
+def _spell(name: str) -> str:
+    """Return a name as the catalog spells it: `RTX4060Ti` is rtx-4060-ti."""
+    dashed = re.sub(r"[\s_]+", "-", name.lower())
+    return dashed if _find(dashed) else re.sub(r"(?<=[rg]tx)(?=\d)|(?<=\d)(?=ti|super)", "-", dashed)
+
+
+def _find_laptops(products: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the products of laptops that are called like some of desktops; their memory is another."""
+    found = (product if "-laptop" in product else _find(f"{SIZE.sub('', product)}-laptop") for product in products)
+    return tuple(dict.fromkeys(one for each in found for one in ((each,) if isinstance(each, str) else each)))
+
+
+def _match_sentence(products: tuple[str, ...], memory: str | None) -> tuple[str, ...]:
+    """Return the products with the memory that a sentence states: also that of a laptop, or of one site's own product."""
+    if found := tuple(_keep_memory(products, memory)):
+        return found
+    named = {product.partition("-")[0] for product in products} - FAMILIES
+    sized = (product.id for product in list_accelerators() if product.id.endswith(f"-{memory}gb"))
+    same = tuple(product for product in sized if product.partition("-")[0] in named)
+    return tuple(_keep_memory((*_find_laptops(products), *same), memory))
 
 
 def _find(name: str) -> tuple[str, ...]:

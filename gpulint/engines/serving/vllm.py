@@ -62,7 +62,7 @@ def read(invocation: Invocation) -> Reading | None:
     release = told.version
     identity = _identify(invocation, told)
     stated, open_ended = command_line.parse(words, GRAMMAR, release)
-    stated = _drop_stray_words(stated)
+    stated = _drop_ignored(stated, invocation.arguments[: len(invocation.arguments) - len(words)])
     found = {**identity, **_read_fields(stated)}
     found |= vllm_settings.derive_fields(found, invocation.environment, release)
     fields = command_line.select_glossary_fields(found)
@@ -72,6 +72,16 @@ def read(invocation: Invocation) -> Reading | None:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
     return Reading(fields, origin, open_ended or _find_open_reason(stated))
+
+
+def _drop_ignored(stated: list[ParsedArgument], before: Sequence[Argument]) -> list[ParsedArgument]:
+    """Return the arguments without a bare word beside --model, which only `vllm serve` takes for the model.
+
+    vllm v0.11.0 vllm/entrypoints/openai/cli_args.py adds model_tag, and only vllm/entrypoints/cli/serve.py reads it.
+    """
+    serves = bool(before) and before[-1].text == "serve"
+    named = any(argument.flag.name and argument.flag.field == "checkpoint" for argument in stated)
+    return stated if serves or not named else [argument for argument in stated if argument.flag.name]
 
 
 def render_argument(release: str, quantity: str, value: Value) -> str | None:
@@ -116,16 +126,6 @@ def _identify(invocation: Invocation, told: ImageRelease) -> dict[str, Field]:
     elif other := NO_GPU.search(image):
         fields["device"] = Field(other[0], (invocation.image.origin,))
     return fields
-
-
-def _drop_stray_words(stated: list[ParsedArgument]) -> list[ParsedArgument]:
-    """Return the arguments without bare words if `--model` names the model, such as the value that a switch does not take.
-
-    Source: vllm v0.11.0, utils/__init__.py, FlexibleArgumentParser.parse_args; the module api_server reads no bare word.
-    """
-    if not any(argument.flag.name and argument.flag.field == "checkpoint" for argument in stated):
-        return stated
-    return [argument for argument in stated if argument.flag.name]
 
 
 def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:

@@ -94,8 +94,10 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         mig_profiles,
         node_pools,
         own_scripts,
+        produced_checkpoint,
         python_programs,
         requested_models,
+        served_models,
         settings_programs,
         weights_storage,
     )
@@ -105,8 +107,9 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = settings_programs.merge_programs(built_images.mark_assumed(stated, started), repository)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
-    workload = requested_models.merge_requests(workload, repository)
+    workload = requested_models.merge_requests(served_models.merge_served(workload, repository), repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
+    workload = produced_checkpoint.merge_produced(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 

@@ -25,9 +25,13 @@ TEXT_MAX = 100_000
 LINE_MAX = 2_000
 TOKEN = re.compile(r"[A-Za-z0-9][\w.-]*[A-Za-z0-9]")
 HEADING = re.compile(r"#{1,6}[ \t]+(?P<text>\S[^\r\n]*)")
+FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+"""The first and the last line of a code block, in which a # begins no heading."""
 WORDS_OF_HARDWARE = (
-    r"gpus?|gpu (?:model|type|name|hardware)|graphics(?: cards?)?|video cards?|accelerators?|hardware(?: target)?|target hardware"
-    r"|gpu ?型号|显卡(?:型号)?|硬件|그래픽(?: ?카드)?|ハードウェア|видеокарт[аы]|(?:training )?(?:environment|machine|hardware)"
+    r"gpus?(?: used)?|gpu (?:model|type|name|hardware)|device|graphics(?: cards?)?|video cards?|accelerators?"
+    r"|hardware(?: target)?|target hardware"
+    r"|gpu ?型号|显卡(?:型号)?|硬件|그래픽(?: ?카드)?|ハードウェア|видеокарт[аы]"
+    r"|(?:(?:training|test|development|dev|evaluation) )?(?:environment|machine|hardware|gpu|setup)(?: used)?"
 )
 LABEL = re.compile(rf"[\s>*+|-]*+(?:{WORDS_OF_HARDWARE})(?:\*\*)?\s*+(?:\*\*\s*+)?[:：|]", re.IGNORECASE)
 """A line that is labelled as the hardware: `- **GPU**: …`, `| GPU | … |`."""
@@ -51,10 +55,25 @@ REQUIREMENTS = re.compile(
 """Sections that say what a repository needs, and not which machine it runs on."""
 OTHER_HARDWARE = re.compile(
     r"\b(?:tested (?:on|with)|benchmark\w*|measured|validated on|verified on|supports?|supported|unsupported|compared"
-    r"|tok(?:ens)?/s|throughput|latency|speed-?up|faster|slower)\b|测试|实测|支持|对比",
+    r"|tok(?:ens)?/s|throughput|latency|speed-?up|faster|slower|colab|kaggle|free tier)\b|测试|实测|支持|对比",
     re.IGNORECASE,
 )
 """Words with which a line tells of a measurement or of what is possible, and not of the machine of the workload."""
+USED = re.compile(
+    r"\b(?:(?:tested|trained|fine-?tuned|developed|evaluated|validated|verified|executed|ran|conducted|performed)"
+    r"\b[^.;|\r\n]{0,60}?\b(?:on|with|using)|(?:runs?|running) on|(?:using|with) (?:a|one) single"
+    r"|my (?:own )?(?:machine|laptop|gpu|pc|workstation|desktop|hardware|setup|rig))\b"
+    r"|(?:基于|使用|以|在)[^。\r\n]{0,20}?(?:单卡|训练|微调|测试)"
+    r"|обучен\w* на\b|entra[iî]n\w+ sur\b|trainiert auf\b|entrenad\w+ en\b",
+    re.IGNORECASE,
+)
+"""Words with which a line tells on what somebody ran the program: a machine of any host, but no part of a cluster."""
+PLURAL = re.compile(r"(?:\ds|gpus|cards)$", re.IGNORECASE)
+WISHED = re.compile(
+    r"\b(?:support\w*|compatib\w*|compar\w*|versus|roadmap|to-?do|faq|upgrade\w*|pricing|acknowledg\w*|related|faster|slower)\b|支持|对比",
+    re.IGNORECASE,
+)
+"""Words of sections and lines about what is possible or what others have, whoever ran it."""
 ON = re.compile(r"\bon\b|\d\s?[x×]", re.IGNORECASE)
 """Words of a title that says on which hardware a repository runs."""
 LABEL_OF_GKE = "cloud.google.com/gke-accelerator"
@@ -76,6 +95,7 @@ class NamedProducts(NamedTuple):
     """The accelerators that some words of a line may mean, and whether the line says no more than that they are used.
 
     `is_stated` means that the line states them as the hardware: by its label, its section, its column or the title.
+    `is_used` means that it says on what somebody ran the program, and `is_one` that it names them in the singular.
     """
 
     products: tuple[str, ...]
@@ -83,46 +103,56 @@ class NamedProducts(NamedTuple):
     line: int
     is_plain: bool
     is_stated: bool = False
+    is_used: bool = False
+    is_one: bool = False
 
 
-def find(document: Document, repository: Repository) -> Iterator[Evidence]:
-    """Yield what the nearest README that names accelerators, and all node pools of the repository, agree on."""
-    yield from _find_readme(posixpath.dirname(document.path), repository)
-    yield from _find_pools(document, repository)
+def find(document: Document, repository: Repository, local: bool) -> Iterator[Evidence]:
+    """Yield what the nearest README that names accelerators, and all node pools of the repository, agree on.
+
+    `local` means that the program runs on any host: on what somebody ran it is its machine, and no pool of a cluster is.
+    """
+    path, mentions = _find_readme(posixpath.dirname(document.path), repository)
+    yield from _compare(mentions, path, local)
+    if not (local and mentions):
+        yield from _find_pools(document, repository)
     yield from machine_files.find(document.path, repository)
 
 
 # ---- READMEs
 
 
-def _find_readme(folder: str, repository: Repository) -> Iterator[Evidence]:
-    """Yield the accelerator of the nearest README that names any; one that compares several suggests nothing."""
+def _find_readme(folder: str, repository: Repository) -> tuple[str, tuple[NamedProducts, ...]]:
+    """Return the nearest README that names any accelerator, with what its lines name."""
     for _ in range(FOLDERS_MAX):
         for name in (*READMES, *AGENTS):
-            mentions = _read_mentions(posixpath.join(folder, name), repository)  # type: ignore[arg-type]
+            path = posixpath.join(folder, name)
+            mentions = _read_mentions(path, repository)  # type: ignore[arg-type]
             if name in AGENTS:
                 mentions = tuple(mention for mention in mentions if mention.is_stated)
             if mentions:
-                yield from _compare(mentions, posixpath.join(folder, name))
-                return
+                return path, mentions
         if folder in ("", "/"):
-            return
+            break
         folder = posixpath.dirname(folder)
+    return "", ()
 
 
-def _compare(mentions: tuple[NamedProducts, ...], path: str) -> Iterator[Evidence]:
+def _compare(mentions: tuple[NamedProducts, ...], path: str, local: bool) -> Iterator[Evidence]:
     """Yield the accelerators that all mentions may mean. A larger count is that of a machine, and not of a replica.
 
-    What a README states as its hardware precedes what else it mentions.
+    What a README states as its hardware precedes on what somebody ran it, and that precedes what else it mentions.
     """
-    mentions = tuple(mention for mention in mentions if mention.is_stated) or mentions
-    shared = frozenset.intersection(*(frozenset(mention.products) for mention in mentions))
-    plain = next((mention for mention in mentions if mention.is_plain), None)
+    used = tuple(mention for mention in mentions if mention.is_used) if local else ()
+    mentions = tuple(mention for mention in mentions if mention.is_stated) or used or mentions
+    shared = frozenset.intersection(*(frozenset(mention.products) for mention in mentions)) if mentions else ()
+    plain = next((mention for mention in mentions if mention.is_plain or (local and mention.is_used)), None)
     if not shared or plain is None:
         return
     counts = {mention.gpus for mention in mentions if mention.gpus is not None}
+    is_one = counts == {1} or (local and not counts and all(mention.is_one for mention in mentions))
     ordered = tuple(product for product in plain.products if product in shared)
-    yield Evidence(ordered, f"line {plain.line} of {path}", 1 if counts == {1} else None)
+    yield Evidence(ordered, f"line {plain.line} of {path}", 1 if is_one else None)
 
 
 @functools.lru_cache(maxsize=256)
@@ -135,9 +165,10 @@ def _read_mentions(path: str, repository: Repository) -> tuple[NamedProducts, ..
 
 
 def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
-    section, column, titled = "", -1, False
+    section, column, titled, fenced = "", -1, False, False
     for at, line in enumerate((line[:LINE_MAX] for line in lines), 1):
-        if heading := HEADING.match(line):
+        fenced ^= FENCE.match(line) is not None
+        if heading := None if fenced else HEADING.match(line):
             section = heading["text"]
         cells = line.strip().strip("|").split("|") if line.lstrip().startswith("|") else []
         if not cells:
@@ -148,21 +179,30 @@ def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
         titled |= heading is not None
         for mention in _read_line(line, at):
             if OTHER_SECTION.search(section) or OTHER_HARDWARE.search(line):
-                yield mention._replace(is_plain=False)
+                used = mention.is_plain and USED.search(line) is not None and not WISHED.search(f"{section} {line}")
+                yield mention._replace(is_plain=False, is_used=used)
                 continue
             stated = bool(LABEL.match(line)) or (title and ON.search(line) is not None)
             stated |= HARDWARE_SECTION.search(section) is not None and not REQUIREMENTS.search(section)
             stated |= 0 <= column < len(cells) and bool(list(hardware.find_in_sentence(cells[column])))
-            yield mention._replace(is_stated=stated and mention.is_plain)
+            used = mention.is_plain and USED.search(line) is not None
+            yield mention._replace(is_stated=stated and mention.is_plain, is_used=used)
 
 
 def _read_line(line: str, at: int) -> Iterator[NamedProducts]:
     is_plain = not ALTERNATIVES.search(MARKUP.sub(" ", line))
     for mention in hardware.find_in_sentence(line):
-        yield NamedProducts(mention.products, mention.gpus, at, is_plain)
+        is_one = not PLURAL.search(mention.words) and not any(map(_is_linked, mention.products))
+        yield NamedProducts(mention.products, mention.gpus, at, is_plain, is_one=is_one)
     for match in TOKEN.finditer(line):
         if product := _find_machine(match[0]):
             yield NamedProducts((product,), None, at, is_plain)
+
+
+def _is_linked(name: str) -> bool:
+    """Whether a product comes in machines of several GPUs only."""
+    product = hardware.accelerator(name)
+    return product is not None and (product.link_domain_gpus or 1) > 1
 
 
 def _find_machine(token: str) -> str:

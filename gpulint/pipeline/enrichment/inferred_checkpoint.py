@@ -16,13 +16,13 @@ from gpulint.adapters.pods import container_environment
 from gpulint.adapters.programs import gpu_tests
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import Resolution, names
+from gpulint.pipeline.enrichment import mentioned_checkpoint, produced_checkpoint
 from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Hint, Origin, Role, Unknown, Workload
 
 FOLDERS_MAX = 3
 """Folders above a file whose names are read."""
-LOCAL = re.compile(r"[/~.$]|(?:pvc|file|s3|gs|gcs|oci|docker|models|pvc\\+hf|az|azblob|https?)://")
-"""Checkpoints that name a place, and no release of a hub."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 VARIABLES = re.compile(
     r"(?:(?:VLLM|HF|LLM|SERVED?|INFERENCE|BASE|TRITON|SGLANG|TGI|DEFAULT|WHISPER|ASR|LANGUAGE)_)?MODEL"
@@ -50,17 +50,25 @@ class Clue(NamedTuple):
     place: str
 
 
-def infer(role: Role, workload: Workload, resolved: Resolution | None) -> Role | None:
+def infer(role: Role, workload: Workload, repository: Repository, resolved: Resolution | None) -> Role | None:
     """Return a role with the checkpoint that names suggest; None if none do, or if they do not agree.
 
     What a server calls its model, and where its weights lie, precede the names of the workload, its image and its
-    folders. Only a checkpoint of the catalog is assumed for a program that is not known to serve a model.
+    folders. Only a checkpoint of the catalog is assumed for a program that is not known to serve a model. What a README
+    says of a folder of weights precedes the folder's name.
     """
+    if (link := produced_checkpoint.find(role, workload, repository)) is not None:
+        step = link.steps[0].origin
+        return _add_hint(
+            produced_checkpoint.apply(role, link), role, f"line {step.location().line} of {step.document.path}"
+        )
     if not _is_open(role, resolved):
-        return None
+        return _infer_folder(role, workload, repository, resolved)
     is_server = workload.kind == "inference" or engines.find_purpose(role.text("engine")) == "inference"
     if not is_server and not _may_serve(role, workload):
         return None
+    if is_server and not gpu_tests.describe(role) and (told := _find_mentioned(role, workload, repository)) is not None:
+        return told
     stated = _find_meanings(_list_stated(role), is_server)
     found = stated or _find_meanings(_list_names(role, workload), is_server)
     if not found or not _agree(found):
@@ -70,15 +78,65 @@ def infer(role: Role, workload: Workload, resolved: Resolution | None) -> Role |
     assumed = (
         f"a model of {size:g} billion parameters is assumed" if size else f"the model is assumed to be {reference}"
     )
-    field = Field(reference, source=f"{clue.place} {clue.name}", assumption=f"{assumed}, from {said}")
-    text = f"model={reference}, from {field.source}"
-    hint = Hint(text, "name", "checkpoint", field, role.fields.get("checkpoint"), role.anchor)
+    source = f"{clue.place} {clue.name}"
+    field = Field(reference, source=source, assumption=f"{assumed}, from {said}")
     fields = (
         {"checkpoint": field}
         if "/" in clue.name
         else {"checkpoint": field, **_assume_format(reference, role, workload)}
     )
-    return replace(role.having(**fields), hints=(*role.hints, hint))
+    return _add_hint(role.having(**fields), role, source)
+
+
+def _find_mentioned(role: Role, workload: Workload, repository: Repository) -> Role | None:
+    """Return a server with the only release that the files around it name, if what it states names none or the same one."""
+    meanings = _find_meanings(_list_stated(role), True)
+    mention = mentioned_checkpoint.find(role, workload, repository)
+    if mention is None or any(not _is_like(reference, size, mention.reference) for (reference, size), _ in meanings):
+        return None
+    return _assume_mentioned(role, mention)
+
+
+def _is_like(reference: str, size: float | None, mentioned: str) -> bool:
+    """Return whether a release has the network that a name means, or the size that is all it states."""
+    if size:
+        return architecture.find_size(mentioned) == size
+    first, other = architecture.resolve(reference).architecture, architecture.resolve(mentioned).architecture
+    return first is not None and other is not None and first.layers == other.layers and first.hidden == other.hidden
+
+
+def _assume_mentioned(role: Role, mention: mentioned_checkpoint.Mention) -> Role:
+    source = f"the only model that {mention.place} names"
+    origins = role.fields["checkpoint"].origins if "checkpoint" in role.fields else ()
+    said = f"the model is assumed to be {mention.reference}, {source}"
+    return _add_hint(role.having(checkpoint=Field(mention.reference, origins, source, said)), role, source)
+
+
+def _infer_folder(role: Role, workload: Workload, repository: Repository, resolved: Resolution | None) -> Role | None:
+    """Return a role that trains or runs the weights of a folder with the checkpoint after which the folder is named."""
+    path = role.text("checkpoint")
+    is_known = resolved is not None and resolved.architecture is not None and resolved.architecture.is_known
+    if is_known or role.text("part_of") or not names.is_folder(path) or len(path) > names.LETTERS_MAX:
+        return None
+    parts = [part for part in path.split("/") if part]
+    reference, part = next(((found, part) for part in reversed(parts) if (found := names.find_within(part))), ("", ""))
+    if not reference:
+        mention = mentioned_checkpoint.find(role, workload, repository)
+        return _assume_mentioned(role, mention) if mention is not None and not engines.is_training(role) else None
+    source = f"the folder of the weights {part}"
+    said = f"the weights of {path} are assumed to be those of {reference}, from the folder's name"
+    field = Field(reference, role.fields["checkpoint"].origins, source, said)
+    stated = role.fields.keys() & {"weight_dtype", "quantization"}
+    format_ = {} if stated else _assume_format(reference, role, workload)
+    return _add_hint(role.having(checkpoint=field, **format_), role, source)
+
+
+def _add_hint(found: Role, role: Role, source: str) -> Role:
+    """Return a role with the hint that its checkpoint is assumed."""
+    field = replace(found.fields["checkpoint"], source=source)
+    stated = role.fields.get("checkpoint")
+    hint = Hint(f"model={field.value}, from {source}", "name", "checkpoint", field, stated, role.anchor)
+    return replace(found.having(checkpoint=field), hints=(*found.hints, hint))
 
 
 def _assume_format(reference: str, role: Role, workload: Workload) -> dict[str, Field]:
@@ -101,7 +159,9 @@ def _is_open(role: Role, resolved: Resolution | None) -> bool:
     if role.value("gpus_per_pod") == 0 or gpu_tests.describe(role) or role.text("engine") == "ollama":
         return False
     checkpoint = role.text("checkpoint")
-    if checkpoint and (not LOCAL.match(checkpoint) or (resolved is not None and resolved.architecture is not None)):
+    if checkpoint and (
+        not names.LOCAL.match(checkpoint) or (resolved is not None and resolved.architecture is not None)
+    ):
         return False
     return bool(role.fields.keys() & {"accelerator", "accelerator_resource", "gpus_per_pod", "engine"})
 
@@ -167,9 +227,11 @@ def _list_stated(role: Role) -> Iterator[Clue]:
 def _list_parts(path: str) -> Iterator[Clue]:
     """Yield the last folder of a local path that names a model of the catalog."""
     folders = [part for part in path.rsplit("://", maxsplit=1)[-1].split("/") if part]
-    named = next((part for part in reversed(folders) if names.find(part)), "")
-    if named:
-        yield Clue(named, "the folder of the weights")
+    found = next(
+        ((part, name) for part in reversed(folders) if (name := names.find(part) or names.find_within(part))), None
+    )
+    if found:
+        yield Clue(found[0] if names.find(found[0]) else found[1], "the folder of the weights")
 
 
 def _list_variables(role: Role) -> Iterator[Clue]:

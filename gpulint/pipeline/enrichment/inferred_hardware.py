@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint.catalog import hardware, resource_names
-from gpulint.pipeline.enrichment import hardware_evidence, head_comments
+from gpulint.pipeline.enrichment import hardware_evidence, head_comments, notebook_runtime, public_clusters
 from gpulint.pipeline.enrichment.evidence import Evidence
 from gpulint.source.documents import Comment, Document
 from gpulint.source.repository import Repository
@@ -38,8 +38,7 @@ def infer(role: Role, workload: Workload, repository: Repository) -> Role | None
     """
     if not _is_open(role) or workload.adapter in ANY_GPU:
         return None
-    found = [*_read_names(role), *_read_heads(role, workload.document), *_read_path(workload.document.path)]
-    found = found or list(hardware_evidence.find(workload.document, repository))
+    found = list(_find(role, workload.document, repository))
     left = frozenset.intersection(*(frozenset(one.products) for one in found)) if found else frozenset()
     products = tuple(product.id for product in hardware.list_accelerators() if product.id in left)
     if not products or not _has_vendor(products, role):
@@ -51,6 +50,26 @@ def infer(role: Role, workload: Workload, repository: Repository) -> Role | None
     place = comment.comment if comment else role.anchor
     hints = tuple(_build_hint(name, fields[name], role, place) for name in SHOWN if name in fields)
     return replace(role.having(**fields), hints=(*role.hints, *hints))
+
+
+def _find(role: Role, document: Document, repository: Repository) -> Iterator[Evidence]:
+    """Yield what the first kind of place that suggests anything suggests."""
+    of_cluster = list(public_clusters.find(role, document))
+    found = of_cluster or [*_read_names(role), *_read_heads(role, document), *_read_path(document.path)]
+    found = found or [_limit(one, role) for one in notebook_runtime.find(document, repository)]
+    yield from found or hardware_evidence.find(document, repository, _is_local(role))
+
+
+def _limit(runtime: Evidence, role: Role) -> Evidence:
+    """Return the evidence of a runtime without its number of GPUs, if the program is one process and takes one of them."""
+    is_one = role.value("spills") is None and role.value("launcher") is None
+    return runtime._replace(gpus=None) if is_one else runtime
+
+
+def _is_local(role: Role) -> bool:
+    """Whether a role runs on any host, and not on the nodes of a cluster."""
+    value = role.value("accelerator")
+    return isinstance(value, Unknown) and value.category == "any host" and role.value("launcher") is None
 
 
 def _build_hint(name: str, field: Field, role: Role, place: Comment | Origin | None) -> Hint:

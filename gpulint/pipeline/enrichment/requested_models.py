@@ -17,7 +17,7 @@ from gpulint.catalog import architecture
 from gpulint.engines.serving import ollama
 from gpulint.source import dotenv
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Hint, Role, Unknown, Workload
+from gpulint.workload import Field, Role, Unknown, Workload
 
 ENGINE = "ollama"
 FILES_MAX = 200
@@ -79,15 +79,15 @@ def _apply(role: Role, named: Named) -> Role:
     """Return a role with the largest of the models that it is asked for: each of them must run."""
     before = role.fields.get("checkpoint", Field(None)).origins or (role.anchor,)
     name = max(named.names, key=_measure)
-    read = ollama.read_model_name(name, before)
     others = " and ".join(other for other in named.names if other != name)
     said = f"the model is {name}, which {named.path} names" + (f" beside {others}, which need less" if others else "")
-    checkpoint = replace(read["checkpoint"], source=named.path, assumption=said)
-    hint = Hint(
-        f"model={name}, from {named.path}", "name", "checkpoint", checkpoint, role.fields.get("checkpoint"), role.anchor
-    )
-    known = role.having(**{**read, "checkpoint": checkpoint}, **_place(role))
-    return replace(known, hints=(*role.hints, hint))
+    said = role.image_assumption or said
+    found = {**ollama.read_model_name(name, before), **_place(role)}
+    marked = {
+        quantity: replace(field, assumption="; ".join(filter(None, (said, field.assumption))))
+        for quantity, field in found.items()
+    }
+    return replace(role.having(**marked), image_assumption=said)
 
 
 def _place(role: Role) -> dict[str, Field]:

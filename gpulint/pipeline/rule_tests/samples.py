@@ -5,10 +5,10 @@ whole pipeline.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gpulint.pipeline import check
 from gpulint.policy.config.settings import FILE
@@ -17,13 +17,14 @@ from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Report, Skip
 from gpulint.source import documents
 from gpulint.source.documents import Document
-from gpulint.source.repository import Gathered, Source
+from gpulint.source.repository import Gathered, Repository, Source
 from gpulint.source.repository.mentions import Mentions, Users
 
 MARK = "# <- here"
 NAMED = re.compile(r"# ([\w./-]+\.[a-z]+)\n")
 SEVERAL = re.compile(r"^# file: ([\w./-]+)\n", re.MULTILINE)
 PATH, SCRIPT = "spec.yaml", "spec.sh"
+T = TypeVar("T")
 
 
 class ExampleRepository:
@@ -96,6 +97,9 @@ class ExampleRepository:
         documents_here = (document for path in self.files for document in self.read_documents(path))
         found = (document for document in documents_here if document.get(("kind",)) == kind and name in document.text)
         return Gathered(tuple(found))
+
+    def keep(self, name: str, build: Callable[[Repository], T], near: str) -> T:
+        return build(self)
 
     def gather(self, names: str, words: str, near: str) -> Gathered:
         held = (

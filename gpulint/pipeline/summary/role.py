@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpulint import engines, units
 from gpulint.adapters.programs import gpu_tests
 from gpulint.catalog import capabilities, hardware
-from gpulint.catalog.architecture import Resolution
+from gpulint.catalog.architecture import Resolution, names
 from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
@@ -21,7 +21,7 @@ from gpulint.policy.rules.rule import Rule, load_shipped
 from gpulint.report import headroom
 from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
 from gpulint.report.verdicts import NOT_EVALUATED
-from gpulint.workload import Role, Unknown
+from gpulint.workload import Hint, Role, Unknown
 
 if TYPE_CHECKING:
     from gpulint.pipeline.summary import open_values
@@ -145,8 +145,20 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return "?"
     if resolved.architecture is not None and not role.text("checkpoint"):
         return resolved.architecture.id
-    known = resolved.architecture is not None and (resolved.architecture.is_known or resolved.how == "name")
-    return role.text("checkpoint") if known else f"{role.text('checkpoint')} (not in the catalog)"
+    shape, reference = resolved.architecture, role.text("checkpoint")
+    if shape is None or not (shape.is_known or resolved.how == "name"):
+        is_plain = names.is_folder(reference) and not re.search(r"\d", reference.rstrip("/").rpartition("/")[2])
+        return f"? (the model in {reference})" if is_plain else f"{reference} (not in the catalog)"
+    if not shape.is_known and shape.named_parameters and "/" not in reference and (hint := _find_name(role)):
+        return f"? (about {shape.named_parameters / units.BILLION:g} billion parameters, by {hint.field.source})"
+    if resolved.how != "name" or not shape.is_known or not names.is_folder(reference):
+        return reference
+    return names.find_maker(shape.id) if shape.id != reference else reference
+
+
+def _find_name(role: Role) -> Hint | None:
+    """Return the hint that a name gives of the size of a checkpoint which nothing states."""
+    return next((hint for hint in role.hints if hint.kind == "name" and hint.quantity == "checkpoint"), None)
 
 
 def _describe_accelerator(facts: Facts) -> str:

@@ -86,7 +86,7 @@ def _find_topic(need: str, workload: WorkloadSummary, role: RoleSummary) -> str:
     if need == "accelerator":
         return find_partition(role)
     if need == "architecture":
-        return role.architecture.removesuffix(" (not in the catalog)")
+        return role.architecture.removeprefix("? (the model in ").removesuffix(")").removesuffix(" (not in the catalog")
     return f"{workload.location.path}\n{workload.name}"
 
 

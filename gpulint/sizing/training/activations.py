@@ -131,6 +131,7 @@ def layer_activation_bytes(
     mlp_activation_bytes: float,
     adapter_activation_bytes: float,
     quantised_input_bytes: float,
+    cross_attention_bytes: float,
     tensor_parallel: int,
     sequence_parallel: bool,
     activation_ratio: float,
@@ -139,17 +140,18 @@ def layer_activation_bytes(
 
     layer_activation_bytes = activation_ratio · tokens · ((attention + MLP + adapters) / tp
                                                           + norms / (tp with sequence parallelism))
-                             + tokens · quantised inputs / tp
+                             + tokens · quantised inputs / tp + activation_ratio · cross_attention_bytes / tp
 
     Args:
         training_tokens: of a micro-batch. norm_bytes, attention_activation_bytes, mlp_activation_bytes,
-        adapter_activation_bytes, quantised_input_bytes: of one token [bytes]. tensor_parallel: ranks.
-        sequence_parallel: ranks share norms out too.
+        adapter_activation_bytes, quantised_input_bytes: of one token [bytes].
+        cross_attention_bytes: of a layer that attends to an encoder [bytes].
+        tensor_parallel: ranks. sequence_parallel: ranks share norms out too.
         activation_ratio: what the kernels keep against the sum (fitted).
     Returns:
         [bytes]
 
-    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: 0.7660
+    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 0, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: 0.7660
     0.7661
 
     Source: Korthikanti et al., 2022, equations 2 and 4; a fake-tensor step of Llama-3.1-8B, torch 2.15.0.
@@ -157,7 +159,8 @@ def layer_activation_bytes(
     shared = attention_activation_bytes + mlp_activation_bytes + adapter_activation_bytes
     tokens = activation_ratio * training_tokens
     kept = tokens * (shared / tensor_parallel + norm_bytes / (tensor_parallel if sequence_parallel else 1))
-    return kept + training_tokens * quantised_input_bytes / tensor_parallel
+    crossed = activation_ratio * cross_attention_bytes
+    return kept + (training_tokens * quantised_input_bytes + crossed) / tensor_parallel
 
 
 def kept_layer_bytes(
@@ -234,43 +237,50 @@ def micro_batches_in_flight(
 
 
 def kept_activation_bytes(
-    kept_layer_bytes: float, layers: int, pipeline_parallel: int, micro_batches_in_flight: float
+    kept_layer_bytes: float,
+    layers: int,
+    pipeline_parallel: int,
+    micro_batches_in_flight: float,
+    kept_encoder_bytes: float,
 ) -> float:
     """Activations that all layers of one rank keep until the backward pass begins.
 
-    kept_activation_bytes = kept_layer_bytes · ceil(layers / pp) · micro_batches_in_flight
+    kept_activation_bytes = kept_layer_bytes · ceil(layers / pp) · micro_batches_in_flight + kept_encoder_bytes
 
     Args:
         kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the model. pipeline_parallel: stages.
-        micro_batches_in_flight: at once.
+        micro_batches_in_flight: at once. kept_encoder_bytes: of an encoder beside the decoder [bytes].
     Returns:
         [bytes]
 
-    >>> kept_activation_bytes(2.0, 32, 4, 4)
-    64.0
+    >>> kept_activation_bytes(2.0, 32, 4, 4, 0), kept_activation_bytes(2.0, 32, 1, 1, 100.0)
+    (64.0, 164.0)
 
     Source: Narayanan et al., 2021, section 2.2.
     """
-    return kept_layer_bytes * math.ceil(layers / pipeline_parallel) * micro_batches_in_flight
+    return kept_layer_bytes * math.ceil(layers / pipeline_parallel) * micro_batches_in_flight + kept_encoder_bytes
 
 
-def last_stage_activation_bytes(kept_layer_bytes: float, layers: int, pipeline_parallel: int) -> float:
+def last_stage_activation_bytes(
+    kept_layer_bytes: float, layers: int, pipeline_parallel: int, kept_encoder_bytes: float
+) -> float:
     """Activations that the last pipeline stage keeps when it computes the loss.
     It keeps those of one micro-batch.
 
-    last_stage_activation_bytes = kept_layer_bytes · ceil(layers / pp)
+    last_stage_activation_bytes = kept_layer_bytes · ceil(layers / pp) + kept_encoder_bytes
 
     Args:
         kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the model. pipeline_parallel: stages.
+        kept_encoder_bytes: of an encoder beside the decoder [bytes].
     Returns:
         [bytes]
 
-    >>> last_stage_activation_bytes(2.0, 32, 4)
+    >>> last_stage_activation_bytes(2.0, 32, 4, 0)
     16.0
 
     Source: Narayanan et al., 2021, section 2.2.
     """
-    return kept_layer_bytes * math.ceil(layers / pipeline_parallel)
+    return kept_layer_bytes * math.ceil(layers / pipeline_parallel) + kept_encoder_bytes
 
 
 def layer_work_bytes(

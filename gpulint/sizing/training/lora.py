@@ -20,11 +20,13 @@ def adapter_parameters(
     moe_intermediate: int | None,
     engine: str | None,
     adapted_experts: float,
+    encoder_layers: int,
 ) -> int:
     """Parameters of all LoRA matrices.
 
     adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
                                  + routed layers · experts · Σ over an expert's, with Megatron all, else adapted_experts of them)
+                         beside an encoder twice the attention, and the encoder's layers
 
     Args:
         lora_rank: rank, None without LoRA. lora_targets: letters of the matrices: q, k, v, o, g (gate), u (up), d (down).
@@ -32,14 +34,17 @@ def adapter_parameters(
         attention_heads, kv_heads, head_dim: shape of the attention. gated_mlp: the MLP has a gate.
         experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules. adapted_experts: 1 where
         those of the trainer's release are, 0 where they are one tensor, which targets of linear modules pass by (fitted).
+        encoder_layers: of an encoder to whose output each layer attends too, else 0.
     Returns:
         [parameters]; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0)  # Unsloth, Llama-3.3-70B
+    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0, 0)  # Unsloth, Llama-3.3-70B
     207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None, 0)  # PEFT, Llama-3.2-3B
+    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None, 0, 0)  # PEFT, Llama-3.2-3B
     9175040
+    >>> adapter_parameters(32, "qv", 32, 0, 1280, 5120, 20, 20, 64, False, None, None, None, 0, 32)  # PEFT, whisper-large-v2
+    15728640
 
     Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
         modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets);
@@ -54,7 +59,9 @@ def adapter_parameters(
     expert_columns = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
     adapted = 1 if engine == "megatron-lm" else adapted_experts
     routed = round(adapted * moe_layers * (experts or 0) * expert_columns)
-    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
+    attentions = layers * (2 if encoder_layers else 1) + encoder_layers
+    dense = max(0, layers - moe_layers) + encoder_layers
+    return lora_rank * (attentions * in_attention + dense * in_mlp + routed)
 
 
 def _sum_attention_columns(letters: str, hidden: int, wide: int, narrow: int) -> int:
@@ -127,10 +134,12 @@ def frozen_bytes_per_parameter(
     family: str,
     frozen_excess: float,
     engine: str | None,
+    unquantised_dtype: str | None,
 ) -> float:
     """Bytes per frozen base weight, averaged over the model.
 
     frozen_bytes_per_parameter = (quantised · b · frozen_excess + (parameters − quantised) · compute_bytes) / parameters
+                                 4 bytes instead of compute_bytes where the program casts them to 32 bits
 
     Args:
         lora_rank: None when nothing is frozen. quantization, checkpoint_quantization: of the base, else None.
@@ -138,18 +147,21 @@ def frozen_bytes_per_parameter(
         embedding_parameters, encoder_parameters: of the vocabulary tables and of an encoder, which are not quantised.
         expert_parameters: routed; those of a family that keeps them in one tensor are not quantised at load.
         frozen_excess: what releases keep in 16 bits beyond that (fitted). engine: Unsloth makes gpt-oss' experts linear modules.
+        unquantised_dtype: to which a program casts what bitsandbytes does not quantise, else None.
     Returns:
         [bytes]; 0 when every weight is trained.
     Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation); a checkpoint in MXFP4
         is brought to 16 bits, as no kernel trains it (axolotl-ai-cloud/axolotl 067b021c8 examples/gpt-oss).
 
-    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None)
+    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None, None)
     2.0
-    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None), 3)  # Llama-3.1-8B
-    0.751
+    >>> llama = (2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None)  # Llama-3.1-8B
+    >>> [round(frozen_bytes_per_parameter(16, "nf4", None, *llama, dtype), 3) for dtype in (None, "float32")]
+    [0.751, 1.012]
 
     Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only; unslothai/unsloth-zoo ce232d6c
-        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit.
+        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit; huggingface/peft 0.21.2 utils/other.py,
+        prepare_model_for_kbit_training: "cast all non INT8 parameters to fp32".
     """
     if lora_rank is None:
         return 0.0
@@ -160,7 +172,9 @@ def frozen_bytes_per_parameter(
         raise LookupError(f"the bytes of a base in {scheme} are not listed")
     whole = has_trait(family, "experts_in_one_tensor") and (engine, family) != ("unsloth", "gpt-oss")
     kept = embedding_parameters + encoder_parameters + (expert_parameters if whole else 0)
-    return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * compute_bytes) / parameters
+    casts = unquantised_dtype == "float32" and scheme in FOUR_BITS | {EIGHT_BITS}
+    width = 4 if casts else compute_bytes
+    return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * width) / parameters
 
 
 FROZEN = {

@@ -156,12 +156,15 @@ def backward_phase_bytes(
     reduction_bytes: float,
     waiting_bytes: float,
     realised_ratio: float,
+    encoder_layers: int,
+    kept_encoder_bytes: float,
+    encoder_work_bytes: float,
 ) -> float:
     """Memory beside weights and optimizer state in the backward pass.
 
     backward_phase_bytes = gathered + waiting + reduction + max(
-        kept gradients + kept activations + a layer's work           it begins
-        gradients but the late ones + a layer kept + its work )      it ends
+        kept gradients + kept activations + a layer's work           it begins; likewise the encoder's, after the decoder's
+        gradients but the late ones + a layer kept + its work )      it ends, in the encoder if there is one
     activations and a layer's work are taken realised_ratio times
 
     Args:
@@ -169,18 +172,21 @@ def backward_phase_bytes(
         kept_activation_bytes, kept_layer_bytes, layer_work_bytes: activations [bytes].
         gathered_bytes, reduction_bytes, waiting_bytes: buffers [bytes].
         realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+        encoder_layers, kept_encoder_bytes, encoder_work_bytes: of an encoder beside the decoder, else 0 [bytes].
     Returns:
         [bytes]
 
-    >>> backward_phase_bytes(2, 1, 0, 10, 1, 3, 0, 0, 0, 1)
-    13
+    >>> backward_phase_bytes(2, 1, 0, 10, 1, 3, 0, 0, 0, 1, 0, 0, 0), backward_phase_bytes(2, 1, 0, 10, 1, 3, 0, 0, 0, 1, 2, 8, 9)
+    (13, 17)
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
     passing = gathered_bytes + waiting_bytes + reduction_bytes
-    begins = accumulated_gradient_bytes + realised_ratio * (kept_activation_bytes + layer_work_bytes)
+    begins = max(kept_activation_bytes + layer_work_bytes, kept_encoder_bytes + encoder_work_bytes)
+    last = kept_encoder_bytes / encoder_layers + encoder_work_bytes if encoder_layers else 0
+    ends = max(kept_layer_bytes + layer_work_bytes, last)
     late = max(accumulated_gradient_bytes, gradient_bytes - late_gradient_bytes)
-    return max(begins + passing, late + realised_ratio * (kept_layer_bytes + layer_work_bytes) + passing)
+    return passing + max(accumulated_gradient_bytes + realised_ratio * begins, late + realised_ratio * ends)
 
 
 def update_phase_bytes(

@@ -21,6 +21,7 @@ from gpulint.source.documents import places, programs
 from gpulint.source.documents.document import Beside, Document, Path
 from gpulint.source.documents.nodes import (
     TEMPLATE,
+    Duplicate,
     InvalidSyntaxError,
     LimitError,
     Node,
@@ -34,6 +35,9 @@ __all__ = ["Beside", "Comment", "Document", "Loaded", "Node", "Path", "Problem",
 FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 50_000
 DUPLICATES_MAX = 100
+LOST, KEPT = "only the last one counts", "nothing is lost, but one of the two can go"
+REFUSES_DUPLICATES = re.compile(r"^(?:apiVersion|services)\s*:", re.MULTILINE)
+"""A key of files whose readers refuse a repeated key even if its value is the same: Kubernetes and Docker Compose."""
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """The start of multipart node user data, whatever its suffix."""
@@ -414,24 +418,25 @@ class _Loading:
             location = places.locate_rest_of_line(self.path, self.text, limit.offset)
             self.problems.append(Problem("input-limit", message, location))
 
-    def _report_lost_object(self, pair: tuple[Node, Node]) -> Problem:
+    def _report_lost_object(self, first: Node, second: Node) -> Problem:
         """Two objects in one document: the keys of the first are overwritten."""
-        first, second = pair
         message = "a second object begins here without `---` before it; the first one is lost"
         related = (("the first object begins here", places.locate(self.path, self.text, first.start, first.end)),)
         return Problem("duplicate-key", message, places.locate(self.path, self.text, second.start, second.end), related)
 
-    def _report_duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
+    def _report_duplicates(self, found: Sequence[Duplicate], text: str, format: str) -> None:
         if not found or not self.is_relevant(text, format):
             return
-        if {"apiVersion", "kind"} <= {str(second.value) for _, second in found}:
-            self.problems.append(self._report_lost_object(found[0]))
+        if {"apiVersion", "kind"} <= {str(one.second.value) for one in found}:
+            self.problems.append(self._report_lost_object(found[0].first, found[0].second))
             return
-        for first, second in found[:DUPLICATES_MAX]:
-            message = f"`{second.value}` is stated twice in one mapping; only the last one counts"
+        strict = REFUSES_DUPLICATES.search(text) is not None
+        for first, second, differs in found[:DUPLICATES_MAX]:
+            kind, loss = ("duplicate-key", LOST) if differs or strict else ("repeated-key", KEPT)
+            message = f"`{second.value}` is stated twice in one mapping; {loss}"
             related = (("first stated here", places.locate(self.path, self.text, first.start, first.end)),)
             location = places.locate(self.path, self.text, second.start, second.end)
-            self.problems.append(Problem("duplicate-key", message, location, related))
+            self.problems.append(Problem(kind, message, location, related))
 
 
 def _decode(content: bytes) -> str:

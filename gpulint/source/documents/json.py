@@ -10,6 +10,7 @@ from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
     TEMPLATE,
+    Duplicate,
     InvalidSyntaxError,
     LimitError,
     Node,
@@ -140,7 +141,7 @@ class _Composer:
         self.text = text
         self.nodes = 0
         self.stack: list[tuple[Node, list[Node]]] = []
-        self.duplicates: list[tuple[Node, Node]] = []
+        self.duplicates: list[Duplicate] = []
 
     def compose(self) -> Node:
         top: list[Node] = []
@@ -170,9 +171,10 @@ class _Composer:
         node.end = end
         node.value = children
         if node.kind == "mapping":
-            node.value = list(zip(children[::2], children[1::2], strict=True))
+            pairs = list(zip(children[::2], children[1::2], strict=True))
+            node.value = pairs
             if len({key.value for key in children[::2]}) * 2 < len(children):
-                self.duplicates.extend(find_duplicates(children[::2]))
+                self.duplicates.extend(find_duplicates(pairs, self.text))
         self._add(node)
 
     def _add(self, node: Node) -> None:

@@ -41,7 +41,15 @@ class Parsed(NamedTuple):
 
     root: Node
     data: object
-    duplicates: Sequence[tuple[Node, Node]]
+    duplicates: Sequence[Duplicate]
+
+
+class Duplicate(NamedTuple):
+    """A key that a mapping states again, and whether its value differs from that of its first occurrence."""
+
+    first: Node
+    second: Node
+    differs: bool
 
 
 class Skipped(NamedTuple):
@@ -85,10 +93,12 @@ def make_depth_error(offset: int) -> LimitError:
     return LimitError(f"nested deeper than {DEPTH_MAX} levels", offset)
 
 
-def find_duplicates(keys: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
-    """Yield each repeated key with its first occurrence."""
-    first: dict[str, Node] = {}
-    for key in keys:
+def find_duplicates(pairs: Iterable[tuple[Node, Node]], text: str) -> Iterator[Duplicate]:
+    """Yield each repeated key with its first occurrence. A first value that is empty is not lost."""
+    first: dict[str, tuple[Node, str]] = {}
+    for key, value in pairs:
+        stated = text[value.start : value.end].strip()
         if key.value in first:
-            yield first[key.value], key
-        first.setdefault(key.value, key)
+            earlier, lost = first[key.value]
+            yield Duplicate(earlier, key, lost not in ("", stated))
+        first.setdefault(key.value, (key, stated))

@@ -15,6 +15,7 @@ from gpulint.source.documents.nodes import (
     DEPTH_MAX,
     NODES_MAX,
     TEMPLATE,
+    Duplicate,
     InvalidSyntaxError,
     LimitError,
     Node,
@@ -137,7 +138,7 @@ class _Composer:
         self.base = base
         self.nodes = 0
         self.nodes_max = nodes_max
-        self.duplicates: list[tuple[Node, Node]] = []
+        self.duplicates: list[Duplicate] = []
         self.anchors: dict[str, tuple[Node, int]] = {}
         self.stack: list[_Open] = []
         self.root: Node | None = None
@@ -228,12 +229,13 @@ class _Composer:
             raise LimitError(f"its aliases expand to more than {EXPANDED_NODES_MAX:,} values", node.start)
 
     def _pairs(self, children: list[Node]) -> list[tuple[Node, Node]]:
-        keys = children[::2]
+        keys, values = children[::2], children[1::2]
         names = {key.value for key in keys if key.kind == "scalar"}
         if len(names) < len(keys):
             keys = [key if key.kind == "scalar" else self._complex_key(key) for key in keys]
-            self.duplicates.extend(find_duplicates(key for key in keys if not is_merge(key)))
-        return list(zip(keys, children[1::2], strict=True))
+            stated = (pair for pair in zip(keys, values, strict=True) if not is_merge(pair[0]))
+            self.duplicates.extend(find_duplicates(stated, self.text))
+        return list(zip(keys, values, strict=True))
 
     def _complex_key(self, key: Node) -> Node:
         """A mapping or list used as a key, as the text it is written with; `{{ x }}` is a template's."""

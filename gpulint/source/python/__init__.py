@@ -40,6 +40,7 @@ def evaluate(
     known: Mapping[str, Plain] | None = None,
     module: str = "__main__",
     ways: Mapping[tuple[object, ...], int] | None = None,
+    functions: Sequence[str] = (),
     unstated: Callable[[str], Given | None] | None = None,
 ) -> Evaluated:
     """Return what a program calls when a file is started.
@@ -47,12 +48,13 @@ def evaluate(
     `find` returns a document of the repository, `words` are the arguments of the command (None if nothing says how the
     program is started), `environment` are its variables, and `open_environment` says that there may be more of them.
     `known` are calls whose result the caller knows. `module` is the name under which the file is imported. `ways` are
-    those that it takes at points which are open. `unstated` returns a variable that neither sets.
+    those that it takes at points which are open. `functions` are those of the module that its command calls. `unstated`
+    returns a variable that neither sets.
     """
     from gpulint.source.python.program import Program
 
     program = Program(find, words, environment, open_environment, known, ways, unstated)
-    program.start(path, module)
+    program.start(path, module, functions)
     return Evaluated(
         program.modules, program.calls, program.returned, program.enter_rest, program.points, program.count_steps
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 SOURCES = "src"
 """The usual folder of a repository's own packages: packaging.python.org/discussions/src-layout-vs-flat-layout."""
@@ -17,16 +18,16 @@ def list_above(folder: str) -> Iterator[str]:
         yield folder
 
 
-def list_paths(name: str, path: str, level: int) -> Iterator[str]:
-    """Yield where a module may lie: next to the file that imports it, or below a folder above."""
+def list_paths(name: str, path: str, level: int, further: Sequence[str] = ()) -> Iterator[str]:
+    """Yield where a module may lie: next to the file that imports it, below a folder above, or in further folders."""
     folder = posixpath.dirname(path)
     inner = name.replace(".", "/")
     if level:
         for _ in range(level - 1):
             folder = posixpath.dirname(folder)
-        starts: Iterator[str] = iter((folder,))
+        starts: Iterable[str] = (folder,)
     else:
-        starts = list_above(folder)
+        starts = itertools.chain(list_above(folder), further)
     for start in starts:
         for inside in ("", SOURCES) if not level else ("",):
             base = posixpath.join(start, inside, inner) if inner else start

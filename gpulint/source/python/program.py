@@ -54,6 +54,9 @@ RECORDED_MAX = 5_000
 MAIN = "__main__"
 ARGUMENTS = "sys.argv"
 ADDS = ("append", "extend")
+FOLDERS_ADDED = ("sys.path.append", "sys.path.insert")
+"""Calls with a folder in which a program's modules may lie."""
+FOLDERS_MAX = 4
 POINTS_MAX = 200
 GIVEN = ("train_loop_config",)
 """Keywords whose value is what a function gets that the same call is given."""
@@ -96,6 +99,7 @@ class Program:
         self._unstated = unstated
         self._by_name: dict[str, Scope] = {}
         self._path = ""
+        self._folders: list[str] = []
         self._syntaxes: dict[int, Syntax] = {}
         self._steps = 0
         self._depth = 0
@@ -125,11 +129,15 @@ class Program:
 
     # ---- entry
 
-    def start(self, path: str, module: str = MAIN) -> Scope | None:
-        """Evaluate a file as the program that is started."""
+    def start(self, path: str, module: str = MAIN, functions: Sequence[str] = ()) -> Scope | None:
+        """Evaluate a file as the program that is started, and then call functions of it."""
         self._path = path
         try:
-            return self._open(path, module)
+            scope = self._open(path, module)
+            called = [scope.names.get(name, operations.NOT_COMPUTED) for name in functions] if scope is not None else ()
+            for function in called:
+                self.call(function, [], {}, None)
+            return scope
         except (_LimitError, RecursionError) as error:
             self._note_limit(error)
         return self.modules.get(path)
@@ -306,6 +314,8 @@ class Program:
         if name in ("fire.Fire", "typer.run", "fire.core.Fire") and arguments:
             target = commands.find_command(arguments[0])
             return commands.run_command(self, target) if target else operations.NOT_COMPUTED
+        if name in FOLDERS_ADDED and arguments and isinstance(arguments[-1], Constant):
+            self._folders.append(posixpath.normpath(str(arguments[-1].value)))
         found = library.call(self, name, arguments, keywords, place)
         return found if found is not None else self.record(Object(name, place, arguments, keywords))
 
@@ -414,7 +424,7 @@ class Program:
     def import_module(self, name: str, scope: Scope, level: int) -> Value:
         """Return a module of the repository; of another package, its name."""
         self.spend()
-        for path in imports.list_paths(name, scope.document.path, level):
+        for path in imports.list_paths(name, scope.document.path, level, self._folders[:FOLDERS_MAX]):
             if self.find(path) is not None:
                 scope_found = self._open(path, name or MAIN)
                 if scope_found is not None and not level:

@@ -49,6 +49,7 @@ class Mentions:
         self._read = read
         self._find_programs = find_programs
         self._index_programs = index_programs
+        self._words: dict[str, Sequence[str]] = {}
 
     def list_naming(self, path: str) -> Sequence[str]:
         """Return the specs that name a program."""
@@ -64,12 +65,18 @@ class Mentions:
         found: dict[str, None] = {}
         pending = [path]
         while pending and len(found) < IMPORTED_MAX:
-            words = _list_words(self._read(pending.pop(0)) or b"")
+            words = self._list_words(pending.pop(0))
             named = (one for word in words for one in programs.get(f"{word}.py", ()))
             new = [one for one in named if one not in found and one != path]
             found |= dict.fromkeys(new)
             pending += new
         return tuple(found)[:IMPORTED_MAX]
+
+    def _list_words(self, path: str) -> Sequence[str]:
+        """Return the words of a program's imports, read once."""
+        if path not in self._words:
+            self._words[path] = tuple(_list_words(self._read(path) or b""))
+        return self._words[path]
 
     def find_users(self, paths: Iterable[str]) -> Users:
         """Return the specs that name one of these files, or a file between them."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from gpulint.report.model import Skip
 from gpulint.source.repository.mentions import Users
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpulint.source.documents import Document
 
 FILE_BYTES_MAX = 5_000_000
+T = TypeVar("T")
 
 
 class Source(NamedTuple):
@@ -67,5 +68,7 @@ class Repository(Protocol):
     def neighbours(self, kind: str, name: str, near: str) -> Gathered: ...
 
     def read_siblings(self, near: str) -> Iterator[Source]: ...
+
+    def keep(self, name: str, build: Callable[[Repository], T], near: str) -> T: ...
 
     def gather(self, names: str, words: str, near: str) -> Gathered: ...

@@ -10,8 +10,8 @@ import itertools
 import os
 import pathlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpulint.report.model import Skip
 from gpulint.source import documents
@@ -21,7 +21,7 @@ from gpulint.source.repository.listing import NEVER_ENTERED, Listed, Listing
 from gpulint.source.repository.mentions import Mentions, Users
 from gpulint.source.repository.objects import NAME
 from gpulint.source.repository.snapshot import Snapshot
-from gpulint.source.repository.source import FILE_BYTES_MAX, Gathered, Source
+from gpulint.source.repository.source import FILE_BYTES_MAX, Gathered, Repository, Source
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "NEVER_ENTERED", "ExcludedFile", "Tree"]
 
+T = TypeVar("T")
 LISTED_MAX = 100_000
 """The most files of a folder without git whose names are looked at."""
 
@@ -62,6 +63,7 @@ class Tree(abc.ABC):
         self._mentions: dict[Scope, Mentions] = {}
         self._listed: set[str] = set()
         self._named: dict[tuple[Scope, str], tuple[str, ...]] = {}
+        self._kept: dict[tuple[Scope, str], object] = {}
 
     @abc.abstractmethod
     def writable(self, path: str) -> pathlib.Path | None:
@@ -74,7 +76,7 @@ class Tree(abc.ABC):
         other = copy.copy(self)
         other.exclude = ExcludedFile(*(ignored.compile(lines) if lines else None for lines in (shown, at_root)))
         other._view = other._joins = Joins(other._list_scope, other._read_unchanged)
-        other._programs, other._mentions, other._listed, other._named = {}, {}, set(), {}
+        other._programs, other._mentions, other._listed, other._named, other._kept = {}, {}, set(), {}, {}
         return other.rewritten({}) if self._changes else other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -219,6 +221,15 @@ class Tree(abc.ABC):
                 functools.partial(self._index_programs, scope),
             )
         return self._mentions[scope]
+
+    def keep(self, name: str, build: Callable[[Repository], T], near: str) -> T:
+        """What is worked out once from the files that belong together with that of `near`, as they are in the snapshot."""
+        key = self._find_whole(near), name
+        if key not in self._kept:
+            plain = copy.copy(self)
+            plain._changes, plain._view = {}, self._joins
+            self._kept[key] = build(plain)
+        return self._kept[key]  # type: ignore[return-value]
 
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in.

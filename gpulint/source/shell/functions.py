@@ -36,10 +36,10 @@ def define(reader: Reader, node: tree_sitter.Node) -> None:
 
 
 def _only_prints(reader: Reader, node: tree_sitter.Node) -> bool:
-    """True if a function only prints messages, so that calls need not be followed."""
+    """True if a function only prints messages and writes no script, so that calls need not be followed."""
     names = {reader.script.text_of(child) for child in variables.extend_path(node, "command_name")}
     sets = any(not _is_local(child) for child in variables.extend_path(node, "variable_assignment"))
-    return names <= _SPEAKS and not sets
+    return names <= _SPEAKS and not sets and b"\n#!" not in (node.text or b"")
 
 
 def call(

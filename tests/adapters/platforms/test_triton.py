@@ -116,3 +116,8 @@ def test_what_a_tool_fills_in_is_a_placeholder() -> None:
     )
     assert values(found, "engine", "kv_cache_free_fraction") == ["tensorrt-llm", 0.9]
     assert asked(found, "checkpoint") == "unknown: placeholder"
+
+
+def test_a_model_of_vllm_has_one_gpu_for_each_rank() -> None:
+    engine = '{"model": "Qwen/Qwen3-8B", "tensor_parallel_size": 2, "pipeline_parallel_size": 2}'
+    assert role('backend: "vllm"', {"models/chat/1/model.json": engine}).value("gpus_per_pod") == 4

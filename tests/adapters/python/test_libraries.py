@@ -608,24 +608,6 @@ def test_a_class_of_ray_serve_gets_the_settings_that_it_is_bound_to() -> None:
             id="a download",
         ),
         pytest.param(
-            "from transformers import AutoModelForCausalLM\n"
-            "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B', device_map='cpu').generate('x')",
-            id="generation on the CPU by device_map",
-        ),
-        pytest.param(
-            "import torch\nfrom transformers import AutoModelForCausalLM\n"
-            "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B').to(torch.float32).generate('x')",
-            id="generation on the CPU by default",
-        ),
-        pytest.param(
-            "from sentence_transformers import SentenceTransformer\nSentenceTransformer('BAAI/bge-m3').encode(['x'])",
-            id="embeddings without a device",
-        ),
-        pytest.param(
-            "from faster_whisper import WhisperModel\nWhisperModel('small', device='cpu').transcribe('a.wav')",
-            id="speech on the CPU",
-        ),
-        pytest.param(
             "import lightning as L\nL.Trainer(accelerator='cpu').fit(model)",
             id="a Trainer on the CPU",
         ),
@@ -642,6 +624,81 @@ def test_a_class_of_ray_serve_gets_the_settings_that_it_is_bound_to() -> None:
 )
 def test_a_program_that_needs_no_gpu_is_no_workload(program: str) -> None:
     assert read(program) == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            "from transformers import AutoModelForCausalLM\n"
+            "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B', device_map='cpu').generate('x')",
+            id="by device_map",
+        ),
+        pytest.param(
+            "import torch\nfrom transformers import AutoModelForCausalLM\n"
+            "AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-0.6B').to(torch.float32).generate('x')",
+            id="by default",
+        ),
+        pytest.param(
+            "from transformers import pipeline\npipeline('text-generation', 'Qwen/Qwen3-0.6B', device=-1)('x')",
+            id="a pipeline",
+        ),
+        pytest.param(
+            "from faster_whisper import WhisperModel\nWhisperModel('small', device='cpu').transcribe('a.wav')",
+            id="speech",
+        ),
+        pytest.param(
+            "from sentence_transformers import SentenceTransformer\n"
+            "SentenceTransformer('BAAI/bge-m3', device='cpu').encode(['x'])",
+            id="embeddings",
+        ),
+        pytest.param(
+            "from llama_cpp import Llama\nLlama(model_path='Qwen3-8B-Q4_K_M.gguf', n_ctx=2048)('x')",
+            id="llama-cpp-python",
+        ),
+    ],
+)
+def test_a_program_that_asks_a_model_on_the_processor_takes_no_gpu(program: str) -> None:
+    assert values(read_role(program), "device", "gpus_per_pod") == {"device": "cpu", "gpus_per_pod": 0}
+    assert read(program, "tests/test_x.py") == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from auto_gptq import AutoGPTQForCausalLM\n"
+        "AutoGPTQForCausalLM.from_pretrained('Qwen/Qwen3-8B', config).quantize(samples)",
+        "from awq import AutoAWQForCausalLM\nAutoAWQForCausalLM.from_pretrained('Qwen/Qwen3-8B').quantize(t)",
+    ],
+)
+def test_quantising_takes_a_gpu_for_one_layer_at_a_time(program: str) -> None:
+    expected = {"checkpoint": "Qwen/Qwen3-8B", "spills": True, "engine": None, "task": "inference"}
+    assert values(read_role(program), *expected) == expected
+
+
+def test_a_model_whose_name_may_be_none_leaves_the_checkpoint_to_the_other() -> None:
+    program = """
+        from peft import PeftModel
+        from transformers import AutoModelForCausalLM
+        base = None
+        adapted = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, device_map="auto"), "out")
+        AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", device_map="auto").generate("x")
+    """
+    assert read_role(program).text("checkpoint") == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from sentence_transformers import SentenceTransformer\nSentenceTransformer('BAAI/bge-m3').encode(['x'])",
+        "from transformers import pipeline\npipeline('text-generation', model='Qwen/Qwen3-0.6B')('x')",
+        "import whisper\nwhisper.load_model('base').transcribe('a.wav')",
+        "from faster_whisper import WhisperModel\nWhisperModel('small', device='auto').transcribe('a.wav')",
+    ],
+)
+def test_a_library_that_looks_for_a_gpu_itself_takes_one(program: str) -> None:
+    device = read_role(program).fields["device"]
+    assert (device.value, device.assumption.endswith("takes a GPU if the machine has one")) == ("gpu", True)
 
 
 TRITON = """

@@ -99,7 +99,7 @@ def test_fsdp_shares_the_states_of_all_ranks(tmp_path: Path) -> None:
 
 
 def test_qlora_with_accelerate_fits_with_short_samples(tmp_path: Path) -> None:
-    """4-bit weights of 8.03e9 parameters take about 5.5 GiB; PEFT's preparation switches recomputation on."""
+    """4-bit weights of 8.03e9 parameters take 7.6 GiB with tables in 32 bits; PEFT's preparation switches recomputation on."""
     loop = """
     accelerator = Accelerator(mixed_precision="bf16")
     model = AutoModelForCausalLM.from_pretrained(
@@ -185,6 +185,37 @@ def test_the_batch_and_the_length_of_a_data_module_are_those_of_the_run(tmp_path
     """
     role = check(tmp_path, write(HEAD, program))
     assert (fact(role, "micro_batch_size"), fact(role, "sequence_length"), fact(role, "optimizer")) == (6, 384, "sgd")
+
+
+WHOLE = '{"train_batch_size": 8, "train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 1}'
+LOADER = "loader = DataLoader(data, batch_size=4)"
+
+
+@pytest.mark.parametrize(
+    ("loader", "config", "rules"),
+    [
+        (LOADER, '"ds.json"', []),
+        (LOADER, WHOLE, []),
+        (LOADER, WHOLE.replace('"train_micro_batch_size_per_gpu": 8, ', ""), []),
+        ("", '"broken.json"', ["batch-identity-broken"]),
+    ],
+)
+def test_deepspeed_compares_its_own_three_settings(loader: str, config: str, rules: list[str], tmp_path: Path) -> None:
+    """The batches are what the program's loader yields; DeepSpeed never compares them with its file."""
+    (tmp_path / "ds.json").write_text(WHOLE)
+    (tmp_path / "broken.json").write_text(WHOLE.replace("8,", "16,", 1))
+    program = f"""
+    import deepspeed
+    model = AutoModelForCausalLM.from_pretrained("gpt2")
+    {loader}
+    engine, *_ = deepspeed.initialize(model=model, config={config})
+    for batch in loader:
+        engine.backward(engine(**batch).loss)
+        engine.step()
+    """
+    (tmp_path / "train.py").write_text(write(HEAD, program))
+    (tmp_path / "run.sh").write_text("#!/bin/bash\ndeepspeed --num_gpus=1 train.py\n")
+    assert [one.rule for one in gpulint.check(tmp_path).findings if one.rule == "batch-identity-broken"] == rules
 
 
 def test_deepspeed_shards_the_states_by_its_dict(tmp_path: Path) -> None:

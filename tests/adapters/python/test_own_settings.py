@@ -155,6 +155,36 @@ margs, targs = HfArgumentParser((ModelArguments, TrainingArguments)).parse_yaml_
     assert values(read_role(files, "job.sh"), *EXPECTED) == EXPECTED
 
 
+def test_classes_of_llama_factory_keep_their_meaning() -> None:
+    """A launcher of its own that parses LLaMA-Factory's classes trains what `finetuning_type` says."""
+    program = """
+import sys
+from transformers import HfArgumentParser
+from llamafactory.hparams import DataArguments, FinetuningArguments, ModelArguments, TrainingArguments
+from llamafactory.train.tuner import run_exp
+
+parser = HfArgumentParser((ModelArguments, DataArguments, TrainingArguments, FinetuningArguments))
+run_exp(args=parser.parse_yaml_file(sys.argv[1]))
+"""
+    settings = """\
+model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: sft
+finetuning_type: lora
+lora_rank: 24
+cutoff_len: 2048
+per_device_train_batch_size: 3
+learning_rate: 1.0e-4
+"""
+    files = {"job.sh": JOB.format(variables="", words="cfg.yaml"), "train.py": program, "cfg.yaml": settings}
+    role = read_role(files, "job.sh")
+    assert values(role, "engine", "checkpoint", "lora_rank", "micro_batch_size") == {
+        "engine": "llama-factory",
+        "checkpoint": "Qwen/Qwen2.5-7B-Instruct",
+        "lora_rank": 24,
+        "micro_batch_size": 3,
+    }
+
+
 HYDRA = (
     HEAD
     + """

@@ -270,6 +270,48 @@ def test_unsloth_states_length_rank_and_recomputation() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("adapts", "recomputed"),
+    [
+        ("", "full"),  # Unsloth's default
+        ("use_gradient_checkpointing=True", "full"),
+        ("use_gradient_checkpointing=False", None),
+    ],
+)
+def test_unsloth_recomputes_activations_unless_it_is_told_not_to(adapts: str, recomputed: str | None) -> None:
+    program = f"""
+        from unsloth import FastLanguageModel
+        from transformers import TrainingArguments
+        from trl import SFTTrainer
+        model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Qwen3-14B", max_seq_length=4096, load_in_4bit=True)
+        model = FastLanguageModel.get_peft_model(model, r=16, {adapts})
+        SFTTrainer(model=model, args=TrainingArguments(per_device_train_batch_size=2)).train()
+    """
+    role = read_role(
+        {"run.sbatch": JOB.replace("torchrun --nproc_per_node 4", "python"), "train.py": program}, "run.sbatch"
+    )
+    assert values(role, "activation_checkpointing") == {"activation_checkpointing": recomputed}
+
+
+@pytest.mark.parametrize(
+    ("prepares", "dtype"), [("", None), ("model = prepare_model_for_kbit_training(model)", "float32")]
+)
+def test_the_preparation_of_a_quantised_model_casts_the_rest_to_32_bits(prepares: str, dtype: str | None) -> None:
+    program = f"""
+        from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+        from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+        model = AutoModelForCausalLM.from_pretrained(
+            "Qwen/Qwen3-14B", quantization_config=BitsAndBytesConfig(load_in_4bit=True))
+        {prepares}
+        model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj"]))
+        Trainer(model=model, args=TrainingArguments(output_dir="out", per_device_train_batch_size=2)).train()
+    """
+    role = read_role(
+        {"run.sbatch": JOB.replace("torchrun --nproc_per_node 4", "python"), "train.py": program}, "run.sbatch"
+    )
+    assert values(role, "unquantised_dtype") == {"unquantised_dtype": dtype}
+
+
 def test_a_program_that_asks_the_gpu_for_bfloat16_takes_it_where_the_gpu_has_it() -> None:
     extra = "fp16=not torch.cuda.is_bf16_supported()"
     program = TRAINER.replace("bf16=True, EXTRA", f"bf16=torch.cuda.is_bf16_supported(), {extra}")
@@ -426,6 +468,30 @@ def test_a_program_that_a_file_names_is_no_workload_of_its_own(path: str, file: 
     assert read({path: ALONE, file: text}, path) == []
 
 
+SCRIPT = """
+    import argparse
+    from own.start import start
+    def main():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model", default="Qwen/Qwen3-8B")
+        start(parser.parse_args().model)
+"""
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        '[project.scripts]\nserve = "own.cli:main"',
+        '[tool.poetry.scripts]\nserve = "own.cli:main"',
+    ],
+)
+def test_a_command_that_a_package_installs_is_a_program(project: str) -> None:
+    start = "from vllm import LLM\ndef start(name):\n    LLM(name)\n"
+    files = {"src/own/cli.py": SCRIPT, "src/own/start.py": start, "pyproject.toml": project}
+    assert read_role(files, "src/own/cli.py").text("checkpoint") == "Qwen/Qwen3-8B"
+    assert read({**files, "pyproject.toml": project.replace("cli:main", "cli:other")}, "src/own/cli.py") == []
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -464,6 +530,52 @@ def test_a_program_of_another_name_is_a_workload_of_its_own(path: str, text: str
 )
 def test_a_module_that_runs_no_model_is_no_workload(program: str) -> None:
     assert read({"module.py": program}, "module.py") == []
+
+
+def test_handlers_of_a_module_belong_to_the_application_that_imports_it() -> None:
+    routes = """
+        from fastapi import APIRouter
+        from models import Chat
+        router = APIRouter()
+        @router.post("/chat")
+        def chat(name):
+            return Chat(name)
+    """
+    models = """
+        from vllm import LLM
+        class Chat:
+            def __init__(self, name):
+                self.llm = LLM(name)
+    """
+    app = """
+        from fastapi import FastAPI
+        from models import Chat
+        from routes import router
+        app = FastAPI()
+        app.include_router(router)
+        chat = Chat("Qwen/Qwen3-8B")
+    """
+    files = {"routes.py": routes, "models.py": models}
+    assert len(read(files, "routes.py")) == 1
+    assert read({**files, "app.py": app}, "routes.py") == []
+    assert read_role({**files, "app.py": app}, "app.py").text("checkpoint") == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "@app.post('/x')\ndef x():\n    Chat()\n",
+        "Chat()\n",
+        "def x():\n    Chat()\nif __name__ == '__main__':\n    x()\n",
+    ],
+)
+def test_a_program_without_a_word_about_gpus_starts_what_it_imports(
+    start: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "chat.py").write_text("from vllm import LLM\nclass Chat:\n    llm = LLM('Qwen/Qwen3-8B')\n")
+    (tmp_path / "app.py").write_text(f"from fastapi import FastAPI\nfrom chat import Chat\napp = FastAPI()\n{start}")
+    monkeypatch.chdir(tmp_path)
+    assert [workload.name for workload in gpulint.check(["app.py"]).workloads] == ["app"]
 
 
 MODAL = """

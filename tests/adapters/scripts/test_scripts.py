@@ -152,6 +152,49 @@ def test_a_job_that_a_script_submits_is_read_with_its_own_lines(tmp_path: Path) 
     assert values(workload.roles[0], "gpus_per_pod", "pods_per_replica") == [8, 2]
 
 
+WRITTEN = """\
+NODES=2
+cat > "$OUT/job.sh" <<{0}
+#!/bin/bash
+#SBATCH --nodes=${{NODES}}
+#SBATCH --gpus-per-node=8
+srun torchrun --nnodes 2 --nproc_per_node 8 t.py
+{0}
+sbatch "$OUT/job.sh"
+"""
+
+
+def test_a_script_that_a_script_writes_is_read_with_its_own_lines(tmp_path: Path) -> None:
+    assert values(role(tmp_path, WRITTEN.format("EOF")), "pods_per_replica", "gpus_per_pod") == [2, 8]
+
+
+def test_a_script_that_a_function_writes_has_its_arguments(tmp_path: Path) -> None:
+    lines = (
+        "start() {",
+        "  local model=$1",
+        "  cat > run.sh <<EOF",
+        "#!/usr/bin/env bash",
+        "exec vllm serve $model",
+        "EOF",
+        "}",
+    )
+    text = "\n".join(lines) + "\n"
+    assert values(role(tmp_path, text + "start Qwen/Qwen3-8B"), "engine", "checkpoint") == ["vllm", "Qwen/Qwen3-8B"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-gpu num=2 -q gpu_h100",
+        "-q gpu_h100 -gpu 'num=2:mode=exclusive_process' -J a -n 24 -W 24:00 -o a_%J.out -R 'span[hosts=1]'",
+    ],
+)
+@pytest.mark.parametrize("command", ["vllm serve Qwen/Qwen3-8B", "bash -c 'cd /x; vllm serve Qwen/Qwen3-8B'"])
+def test_a_command_that_is_submitted_to_lsf_has_its_options(tmp_path: Path, options: str, command: str) -> None:
+    found = role(tmp_path, f"bsub {options} {command}")
+    assert values(found, "engine", "checkpoint", "gpus_per_pod") == ["vllm", "Qwen/Qwen3-8B", 2]
+
+
 def test_the_file_of_accelerate_is_joined(tmp_path: Path) -> None:
     config = "num_processes: 16\nnum_machines: 2\n"
     found = role(tmp_path, "accelerate launch --config_file acc.yaml t.py", acc__yaml=config)

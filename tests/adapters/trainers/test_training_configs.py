@@ -67,6 +67,28 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         ' "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}',
         {"micro_batch_size": 2, "gradient_accumulation_steps": 4, "zero_stage": 3, "training_dtype": "bfloat16"},
     ),
+    "deepspeed: only the optimizer is offloaded": (
+        "ds.json",
+        '{"train_batch_size": "auto", "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}',
+        {"optimizer_offload": True, "parameter_offload": False},
+    ),
+    "deepspeed: only the weights are offloaded": (
+        "ds.json",
+        '{"train_batch_size": "auto", "zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}',
+        {"optimizer_offload": False, "parameter_offload": True},
+    ),
+    "deepspeed: stage 2 keeps the weights on the GPU": (
+        "ds.json",
+        '{"train_batch_size": "auto", "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"},'
+        ' "offload_param": {"device": "cpu"}}}',
+        {"optimizer_offload": True, "parameter_offload": False},
+    ),
+    "accelerate: only the optimizer is offloaded": (
+        "acc.yaml",
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 4\n"
+        "deepspeed_config: {zero_stage: 2, offload_optimizer_device: cpu}\n",
+        {"optimizer_offload": True, "parameter_offload": False},
+    ),
     "deepspeed: left to the trainer": (
         "ds.json",
         '{"train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto", "zero_optimization": {"stage": 2}}',

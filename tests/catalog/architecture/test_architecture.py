@@ -139,6 +139,7 @@ def test_any_other_name_leaves_the_format_open(checkpoint: str) -> None:
         pytest.param("TheBloke/Yi-34B-Chat-AWQ", "01-ai/Yi-34B-Chat", "int4-g128", id="AWQ"),
         pytest.param("acme/Qwen3-14B-FP8-dynamic", "Qwen/Qwen3-14B", "fp8", id="the longest ending that is listed"),
         pytest.param("acme/Qwen3-14B-quantized.w4a16", "Qwen/Qwen3-14B", "int4-g128-symmetric", id="a dot inside"),
+        pytest.param("Intel/Qwen3-14B-int4-AutoRound", "Qwen/Qwen3-14B", "int4-g128-symmetric", id="AutoRound"),
         pytest.param("/models/qwen3-14b_awq", "Qwen/Qwen3-14B", "int4-g128", id="a folder"),
         pytest.param("TheBloke/Llama-2-70B-chat-GPTQ", "meta-llama/Llama-2-70b-chat", "int4-g128", id="without -hf"),
     ],

@@ -324,4 +324,4 @@ def test_kimis_own_model_type_has_no_defaults_that_are_guessed() -> None:
 def test_importing_the_ladder_does_not_import_the_reader() -> None:
     code = "import sys, gpulint.catalog.architecture; print([name for name in sys.modules if 'architecture.' in name])"
     imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert imported == "['gpulint.catalog.architecture.model']\n"
+    assert imported == "['gpulint.catalog.architecture.model', 'gpulint.catalog.architecture.whole']\n"

@@ -75,10 +75,6 @@ def test_a_server_is_recognised(lines: str) -> None:
             id="the build for TPUs",
         ),
         pytest.param(
-            "image: ghcr.io/huggingface/text-embeddings-inference:1.7\nargs: [--model-id=BAAI/bge-m3]",
-            id="the server of embeddings",
-        ),
-        pytest.param(
             "image: example.com/text-generation-inference-proxy:1\nargs: [--model-id=Qwen/Qwen2.5-7B]", id="a proxy"
         ),
         pytest.param("image: example.com/app:1\ncommand: [sh, -c, 'echo text generation launcher']", id="the words"),

@@ -51,6 +51,11 @@ GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
             "image: example.com/app:1\ncommand: [sh, -c, 'python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B']",
             id="the module in a script",
         ),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.openai.api_server, --model=Qwen/Qwen3-8B]\n"
+            "args: [--enforce-eager, 'true']",
+            id="a bare word that the module does not take for the model",
+        ),
     ],
 )
 def test_a_server_is_recognised(lines: str) -> None:

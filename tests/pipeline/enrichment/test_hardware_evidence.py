@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import samples
+
+import gpulint
 
 POD = """\
 apiVersion: v1
@@ -26,6 +30,14 @@ resource "google_container_node_pool" "%s" {
 }
 """
 OPEN = "1 × nvidia.com/gpu"
+PROGRAM = """\
+import torch
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-0.6B", torch_dtype=torch.bfloat16)
+model.to("cuda")
+model.generate(max_new_tokens=64)
+"""
 
 
 def shown(files: dict[str, str]) -> str:
@@ -106,11 +118,63 @@ def test_what_a_readme_states_as_its_hardware_precedes_what_it_mentions(text: st
         "- GPU: L4 or larger\n",
         "在 L4 上测试\n",
         "支持 L4\n",
-        "- **GPU**: RTX 4090 Laptop\n",
+        "- **GPU**: Radeon RX 7900 XTX laptop\n",
     ],
 )
 def test_a_measurement_a_comparison_or_a_list_of_what_is_possible_is_no_machine(text: str) -> None:
     assert shown({"README.md": text}) == OPEN
+
+
+def shown_program(readme: str, folder: Path, program: str = PROGRAM) -> str:
+    """The GPUs of a program that any machine may run, beside a README."""
+    (folder / "train.py").write_text(program)
+    (folder / "README.md").write_text(readme)
+    (role,) = samples.roles(gpulint.check(folder))
+    return role.accelerator
+
+
+@pytest.mark.parametrize(
+    ("text", "accelerator"),
+    [
+        ("All models are trained and evaluated on a single RTX 3090 GPU.\n", "1 × GeForce RTX 3090 24GB"),
+        ("Tested on an RTX A4500 (20GB)\n", "1 × RTX A4500 20GB"),
+        ("| **GPU used** | RTX 3050 4GB |\n", "1 × GeForce RTX 3050 Laptop GPU 4GB"),
+        ("| Training Environment | RTX 3060 Laptop 6GB VRAM |\n", "1 × GeForce RTX 3060 Laptop GPU 6GB"),
+        ("- 本 repo 以 RTX 3060 Ti 8G 单卡为例子\n", "1 × GeForce RTX 3060 Ti 8GB"),
+        ("Developed on my laptop with an RTX 4070.\n", "1 × GeForce RTX 4070 Laptop GPU 8GB"),
+        ("Trained on an RTX A4500.\n\n- T4 (16GB) - $0.15/hr\n- RTX 4090 (24GB) - fastest\n", "1 × RTX A4500 20GB"),
+        ("Tested on an RTX 3090.\n```bash\n# Free GPU\necho T4\n```\n", "1 × GeForce RTX 3090 24GB"),
+    ],
+)
+def test_on_what_somebody_ran_a_program_is_its_machine(text: str, accelerator: str, tmp_path: Path) -> None:
+    assert shown_program(text, tmp_path) == accelerator
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tested on L4 and trained on A100.\n",
+        "## Benchmarks\n\n| GPU | tok/s |\n|---|---|\n| L4 | 20 tok/s |\n| T4 | 9 tok/s |\n",
+        "## Supported GPUs\n\n- L4\n",
+        "Training on a T4 or larger.\n",
+        "Requires at least an RTX 3090.\n",
+        "## Supported\n\nTested on L4.\n",
+    ],
+)
+def test_what_is_possible_is_no_machine_of_a_program(text: str, tmp_path: Path) -> None:
+    assert "?" in shown_program(text, tmp_path)
+
+
+def test_a_program_that_spreads_over_all_gpus_has_the_one_card_of_its_machine(tmp_path: Path) -> None:
+    program = PROGRAM.replace("torch_dtype", 'device_map="auto", torch_dtype')
+    assert shown_program("- GPU: RTX 4090\n", tmp_path, program) == "1 × GeForce RTX 4090 24GB"
+    assert shown_program("- GPU: 2x RTX 4090\n", tmp_path, program) == "? × GeForce RTX 4090 24GB"
+    assert shown_program("- GPUs: H100\n", tmp_path, program) == "? × H100 SXM5 80GB"
+
+
+def test_a_node_pool_is_no_machine_of_a_program_whose_readme_names_others(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(POOL % ("gpu", "gpu", "g2-standard-8"))
+    assert shown_program("Local: an RTX 4060. Cloud: A10G.\n", tmp_path).startswith("1 × ?")
 
 
 def test_two_stated_products_that_differ_suggest_nothing() -> None:

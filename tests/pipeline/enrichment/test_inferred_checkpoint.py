@@ -62,7 +62,7 @@ def test_a_name_means_the_checkpoint_whose_id_has_its_words(name: str, reference
 def test_a_served_name_tells_what_a_local_path_holds() -> None:
     text = write(VLLM.format(", --served-model-name=qwen3-8b"))
     assert checkpoint(text) == "Qwen/Qwen3-8B"
-    assert checkpoint(write(VLLM.format(", --served-model-name=chat"))) == "/model (not in the catalog)"
+    assert checkpoint(write(VLLM.format(", --served-model-name=chat"))) == "? (the model in /model)"
 
 
 def test_a_stated_checkpoint_is_never_replaced_by_a_name() -> None:
@@ -125,4 +125,54 @@ def test_what_an_init_container_downloads_is_the_model(command: str) -> None:
 def test_two_downloads_to_one_folder_say_nothing() -> None:
     command = "hf download Qwen/Qwen3-14B --local-dir /model; hf download Qwen/Qwen3-8B --local-dir /model"
     init = f"  initContainers: [{{name: fetch, image: 'a:1', command: [sh, -c, '{command}']}}]\n"
-    assert checkpoint(write(VLLM.format(""), init)) == "/model (not in the catalog)"
+    assert checkpoint(write(VLLM.format(""), init)) == "? (the model in /model)"
+
+
+SERVICE = """\
+services:
+  chat:
+    image: vllm/vllm-openai:v0.11.0
+    command: [--model, /model, --max-model-len, "4096"]
+    environment:
+      ABOUT: {about}
+    deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, count: 1, capabilities: [gpu]}}]}}}}}}
+  other:
+    image: acme/other:1
+    environment: {{ABOUT: {other}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("about", "other", "guide", "found"),
+    [
+        ("Qwen/Qwen3-8B", "x", "", "Qwen/Qwen3-8B"),
+        ("acme/Own-8B", "x", "", "acme/Own-8B"),  # not in the catalog, but a release of that size
+        ("x", "x", "Put Qwen/Qwen3-8B below /model.", "Qwen/Qwen3-8B"),
+        ("x", "x", "See https://huggingface.co/Qwen/Qwen3-8B.", "Qwen/Qwen3-8B"),
+        ("x", "Qwen/Qwen3-8B", "", "? (the model in /model)"),  # of another service
+        ("x # Qwen/Qwen3-8B", "x", "", "? (the model in /model)"),
+        ("x", "x", "Qwen/Qwen3-8B or Qwen/Qwen3-14B", "? (the model in /model)"),
+        ("BAAI/bge-m3", "x", "", "? (the model in /model)"),  # an encoder
+    ],
+)
+def test_the_only_model_that_the_files_around_a_server_name_is_assumed(
+    about: str, other: str, guide: str, found: str
+) -> None:
+    text = SERVICE.format(about=about, other=other)
+    report = samples.report(text, path="compose.yaml", files={"README.md": guide.encode()})
+    (role, *_) = samples.roles(report)
+    assert role.architecture == found
+
+
+def test_a_section_that_states_owner_and_name_apart_names_a_model() -> None:
+    values = """\
+model: {root: mistralai, id: Mistral-7B-Instruct-v0.2, name: mistral-7b}
+image: {repository: vllm/vllm-openai, tag: v0.11.0}
+resources: {limits: {nvidia.com/gpu: 1}}
+"""
+    assert checkpoint(values, "values.yaml") == "mistralai/Mistral-7B-Instruct-v0.2"
+
+
+def test_of_a_server_whose_size_alone_is_known_no_model_is_shown() -> None:
+    text = write("args: [--model=/model, --served-model-name=own-8b]")
+    assert checkpoint(text) == "? (about 8 billion parameters, by --served-model-name own-8b)"

@@ -177,7 +177,7 @@ MISTAKES = {
     "a key stated twice": (
         WHEN,
         f"{WHEN}\n{WHEN}",
-        ["6:1: `when` is stated twice in one mapping; only the last one counts"],
+        ["6:1: `when` is stated twice in one mapping; nothing is lost, but one of the two can go"],
     ),
     "a fact that may be null, without a guard": (
         WHEN,

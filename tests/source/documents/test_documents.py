@@ -461,6 +461,22 @@ def test_a_duplicate_key_is_told_at_the_second_and_the_last_wins() -> None:
     assert span(loaded.documents[0].locate(("gpu",))) == (3, 6, 3, 7)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("gpu: 1\ngpu: 1\n", "repeated-key"),
+        ("gpu:\ngpu: {a: 1}\n", "repeated-key"),
+        ("gpu: {a: 1}\ngpu:\n", "duplicate-key"),
+        ("gpu: 1\ngpu: 10\n", "duplicate-key"),
+        ("services:\n  a: {gpus: 1, gpus: 1}\n", "duplicate-key"),
+        ("apiVersion: v1\nspec: {gpu: 1, gpu: 1}\n", "duplicate-key"),
+    ],
+)
+def test_a_key_repeated_with_the_same_value_loses_nothing(text: str, kind: str) -> None:
+    """Kubernetes and Docker Compose refuse it all the same."""
+    assert [problem.kind for problem in load(text).problems] == [kind]
+
+
 def test_a_key_stated_once_and_merged_once_is_no_duplicate() -> None:
     assert problems("gpu: &a {x: 1}\nb: {<<: *a, x: 2}\nc: {<<: *a, <<: *a}\n") == []
 

@@ -415,6 +415,17 @@ def test_a_function_that_nothing_calls_is_not_reached() -> None:
     ]
 
 
+def test_a_module_is_found_in_a_folder_that_the_program_adds() -> None:
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "sys.path.append(str(Path(__file__).resolve().parent.parent / 'backend'))\nfrom models import N\n"
+    )
+    calls = evaluate(program + LIBRARY + "f(x=N)", entry="scripts/main.py", backend__models_py="N = 7")
+    assert plain(argument(calls)) == 7
+    calls = evaluate(LIBRARY + "from models import N\nf(x=N)", entry="scripts/main.py", backend__models_py="N = 7")
+    assert not isinstance(argument(calls), Constant)
+
+
 def test_raising_system_exit_runs_the_program_that_gives_its_status() -> None:
     program = "def main():\n    f(x=2)\n    return 0\nif __name__ == '__main__':\n    raise SystemExit(main())"
     assert [(plain(call.keywords["x"]), call.reached) for call in evaluate(LIBRARY + program)] == [(2, True)]
