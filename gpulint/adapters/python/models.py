@@ -108,11 +108,12 @@ def read_checkpoint(call: Object, reader: Reader) -> dict[str, Field]:
 
 
 def _find_only(name: Value) -> Value | None:
-    """Return the only model that is named where a branch takes another one that the program computes, or None."""
+    """Return the only model of a hub that is named where a branch takes another one that the program computes, or None."""
     if not isinstance(name, Choice):
         return None
     named = [one for one in name.members if not is_nothing(one) and render(one) is not None]
-    return named[0] if len(named) == 1 else None
+    is_local = len(named) == 1 and (render(named[0]) or "").startswith(("/", "~", "."))
+    return named[0] if len(named) == 1 and not is_local else None
 
 
 def find_dtype(call: Object) -> Value | None:

@@ -332,6 +332,7 @@ model.generate(x)
             "NAME = None\nif has_adapter():\n    NAME = 'Qwen/Qwen3-8B'", "Qwen/Qwen3-8B", id="set in one branch"
         ),
         pytest.param("NAME = None\nif has_adapter():\n    NAME = convert()", "", id="none is named"),
+        pytest.param("NAME = convert()\nif has_adapter():\n    NAME = '/data/out'", "", id="a folder is named"),
     ],
 )
 def test_the_only_model_that_a_program_names_is_the_one_it_loads(name: str, expected: str) -> None:
