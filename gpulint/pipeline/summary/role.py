@@ -164,7 +164,12 @@ def _find_tuned_folder(role: Role) -> str:
     stated = hint.stated.value if hint is not None and hint.stated is not None else None
     if hint is None or not isinstance(stated, str) or not hint.field.source.startswith(names.OF_FOLDER):
         return ""
-    return "" if names.find(stated.rstrip("/").rpartition("/")[2]) else stated
+    own, released = (_normalise(name.rstrip("/").rpartition("/")[2]) for name in (stated, role.text("checkpoint")))
+    return "" if released.endswith(own) else stated
+
+
+def _normalise(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _find_name(role: Role) -> Hint | None:
