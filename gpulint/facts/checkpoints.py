@@ -16,6 +16,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Role
 
 COUNTED = "the layers of the program"
+LARGEST = "the largest network of the library"
 BUILT = "the configuration in the program"
 PARTS_MAX = 12
 """Parts of a path on a machine beyond which no folder of the repository is looked for."""
@@ -61,6 +62,8 @@ def _find_built(text: str) -> Resolution | None:
     counted = data.get("parameters")
     if isinstance(counted, int):
         name = f"{data.get('name')} ({counted:,} parameters)"
+        if data.get("largest"):
+            return Resolution(Architecture(name, "", counted, checkpoint_dtype="float32"), LARGEST)
         return Resolution(Architecture(name, "", counted, named_parameters=counted), COUNTED)
     shape = architecture.read_config(f"{data.get('model_type')} configuration", text)
     return Resolution(shape, BUILT) if shape is not None else None

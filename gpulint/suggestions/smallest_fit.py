@@ -230,7 +230,12 @@ def _computes(product: hardware.Accelerator, facts: Facts) -> bool:
     Those of AMD and Intel do.
     """
     cast = any(facts.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
-    return cast or product.vendor != "nvidia" or not changes.loses_bfloat16(facts, product)
+    return (
+        cast
+        or facts.role.value("takes_either_half") is True
+        or product.vendor != "nvidia"
+        or not changes.loses_bfloat16(facts, product)
+    )
 
 
 def _find_fitting(cards: Sequence[PricedAccelerator], layout: Layout, asked: Request) -> Iterator[Fit]:
@@ -239,6 +244,8 @@ def _find_fitting(cards: Sequence[PricedAccelerator], layout: Layout, asked: Req
         if not _holds_the_weights(card, layout, asked.known):
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
+        if role.value("takes_either_half") is True and changes.loses_bfloat16(asked.known, card.product):
+            role = role.having(training_dtype=Field(HALF[1]))
         tried = asked.traced.variant(role)
         left = tried.scenarios(asked.left)
         if not isinstance(left, Missing) and _fits_every_scenario(left) and asked.accepted(tried):

@@ -69,7 +69,8 @@ def case(**stated: object) -> dict[str, object]:
         ("V100", None, None),
         ("A100", None, None),
         ("24GB GPU", None, None),
-        ("GTX 1080 Ti", None, None),
+        ("GTX 1080 Ti", None, "gtx-1080-ti"),
+        ("GTX 980", None, None),
         (None, 80.0, None),
     ],
 )

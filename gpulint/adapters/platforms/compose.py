@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import compose_devices, compose_models, compose_program, compose_service, key_sets, task
+from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
 from gpulint.adapters.programs import example_settings, nccl_variables
 from gpulint.adapters.programs.container_command import Environment
@@ -79,7 +79,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             service = compose_service.add_default_file(service, repository)
         if _is_whole(service):
             yield from _read_workload(service, repository)
-    if document.mentions("model"):
+    if document.get(("models",)) is not None or document.mentions("provider"):
+        from gpulint.adapters.platforms import compose_models  # few files declare models
+
         yield from compose_models.list_workloads(document)
 
 

@@ -86,4 +86,4 @@ def _read_name(name: str, anchor: Origin) -> dict[str, Field]:
     if architecture.find_size(f"{bare}-{size}") is None:
         return {"checkpoint": Field(Unknown(f"the catalog does not list the model {name}"), (anchor,))}
     format_ = gguf_names.find_format(type_name) if type_name else USUAL
-    return {"checkpoint": Field(f"{bare}-{size}", (anchor,)), "quantization": Field(format_, (anchor,))}
+    return {"checkpoint": Field(name, (anchor,)), "quantization": Field(format_, (anchor,))}

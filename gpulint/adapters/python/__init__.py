@@ -12,7 +12,7 @@ from gpulint import engines
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import task
 from gpulint.adapters.programs import file_stem
-from gpulint.adapters.python import alone, hardware, jobs, reading, releases, sagemaker, starters, training
+from gpulint.adapters.python import alone, detectors, hardware, jobs, reading, releases, sagemaker, starters, training
 from gpulint.adapters.python.hardware import Placement
 from gpulint.adapters.python.words import Reader
 from gpulint.engines import Reading
@@ -117,6 +117,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         stated = {
             **hardware.read_devices(evaluated.calls, Reader()),
             **hardware.read_scaling(evaluated.calls, Reader()),
+            **detectors.count_gpus(evaluated.calls, Reader()),
         }
         counts = {**_open_host(found, document), **stated}
         yield _build(document, file_stem.find_stem(document.path), Origin(document, (), (0, 0)), counts, found)

@@ -46,7 +46,8 @@ def _is_open(device: Value) -> bool:
 
 def mark_automatic(reading: Reading, calls: Sequence[Object]) -> Reading:
     """Return a reading that says how the program comes to a GPU which it does not ask for."""
-    call = None if inference.runs_on_gpu(calls) else find_automatic(calls)
+    others = [call for call in calls if not _takes_visible(call)]
+    call = None if inference.runs_on_gpu(others) else find_automatic(calls)
     if call is None or "device" in reading.fields or reading.fields.get("task", Field(None)).value != "inference":
         return reading
     device = Field("gpu", Reader().origins(None, call.place), assumption=VISIBLE.format(last_name(call)))

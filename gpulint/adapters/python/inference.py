@@ -32,13 +32,13 @@ def runs_on_gpu(calls: Sequence[Object]) -> bool:
     """Return whether a program certainly runs its model on a GPU, and does not only load it."""
     if any(root(call) == "exllamav2" for call in calls) or find_quantised(calls) is not None:
         return True
+    if libraries.take_gpu(calls):
+        return True
     loads = [call for call in calls if last_name(call) in (*models.LOADS, "pipeline")]
     if any(read_text(call.get("device_map")) == "cpu" for call in loads):
         return False
     for call in calls:
         name = last_name(call)
-        if libraries.takes_gpu(call):
-            return True
         if name in ("cuda", "enable_model_cpu_offload", "enable_sequential_cpu_offload") or models.is_cuda(
             call.get("device")
         ):

@@ -6,12 +6,13 @@ The table `network_loaders.csv` lists the calls, and `network_names.csv` what th
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint.adapters.python import models
-from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_text, root
-from gpulint.catalog import tables
+from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_text, render, root
+from gpulint.catalog import architecture, tables
 from gpulint.catalog.architecture import network_names
 from gpulint.source.python.values import Object, Value
 from gpulint.workload import Field, Unknown
@@ -19,7 +20,11 @@ from gpulint.workload import Field, Unknown
 ANY = "*"
 """A package each of whose networks has a function of its name."""
 FOLDER = re.compile(r".*[/\\]")
+CLOSED = frozenset({"ultralytics", "openai-whisper", "faster-whisper"})
+"""Libraries whose networks have few shapes, whoever trained them."""
 WEIGHTS = frozenset({"float16", "bfloat16", "float32"})
+WIDEST = "compute_type is not known: the weights are taken for 32 bits, the widest format of CTranslate2"
+OWN_FILE = "the weights of a file whose number format is not stated are taken for 32 bits"
 COMPUTE = re.compile(r"(int8)(?:_(?:float16|bfloat16|float32))?")
 """OpenNMT/CTranslate2 docs/quantization.md: int8 weights, whatever the activations have."""
 
@@ -51,10 +56,10 @@ def _load() -> Mapping[str, tuple[tables.Row, ...]]:
     return found
 
 
-def takes_gpu(call: Object) -> bool:
-    """Return whether a call puts its network on a GPU where there is one, without being told."""
-    row = find_row(call)
-    return row is not None and row["device"] == "gpu" and models.is_cuda(call.get("device")) is not False
+def take_gpu(calls: Sequence[Object]) -> bool:
+    """Return whether a call puts its network on a GPU where there is one, and no call of its package asks for the CPU."""
+    taking = [root(call) for call, row in find(calls) if row["device"] == "gpu"]
+    return bool(taking) and not any(root(one) in taking and models.is_cuda(one.get("device")) is False for one in calls)
 
 
 def read(call: Object, row: tables.Row, reader: Reader) -> dict[str, Field]:
@@ -78,10 +83,22 @@ def _read_name(call: Object, row: tables.Row, reader: Reader) -> dict[str, Field
     if value is None or is_nothing(value):
         default = row["default"]
         return {"checkpoint": Field(default, reader.origins(None, call.place), row["source"])} if default else {}
-    text = read_text(value)
+    text = render(value)
     known = network_names.find(row["library"], FOLDER.sub("", text)) if text is not None and row["library"] else None
     field = make_field(reader, value, call.place, known) if known else make_field(reader, value, call.place)
-    return {"checkpoint": field} if isinstance(field.value, str | Unknown) else {}
+    if not isinstance(field.value, str | Unknown):
+        return {}
+    is_own = text is not None and known is None and row["library"] in CLOSED and not architecture.is_listed(text)
+    return {"checkpoint": field, **(_bound_own(text or "", field, row) if is_own else {})}
+
+
+def _bound_own(text: str, field: Field, row: tables.Row) -> dict[str, Field]:
+    """Return the largest network that a file can hold whose library has networks of few shapes."""
+    name, parameters = network_names.find_largest(row["library"])
+    own = FOLDER.sub("", text.rstrip("/"))
+    largest = json.dumps({"name": f"{own}, at most {name}", "parameters": parameters, "largest": True})
+    said = f"{text} is at most as large as {name}, the largest network that {row['package']} loads"
+    return {"network": Field(largest, field.origins, source=row["source"], assumption=said)}
 
 
 def _find_value(call: Object, row: tables.Row) -> Value | None:
@@ -104,12 +121,17 @@ def _read_format(call: Object, row: tables.Row, reader: Reader) -> dict[str, Fie
     if asked is not None and text is not None and (found := COMPUTE.fullmatch(text)):
         return {"quantization": make_field(reader, asked, call.place, found[1])}
     if asked is not None and text is None and not is_nothing(asked):
-        return {"weight_dtype": make_field(reader, asked, call.place)}
+        return {"weight_dtype": Field("float32", reader.origins(asked, call.place), assumption=WIDEST)}
     half = call.get("use_fp16")
-    if half is not None and is_on(half):
-        return {"weight_dtype": make_field(reader, half, call.place, "float16")}
-    is_own = row["library"] and row["call"] != ANY and not _is_named(call, row)
-    return {"weight_dtype": Field(row["dtype"], source=row["source"])} if row["dtype"] and not is_own else {}
+    if half is not None:
+        return {"weight_dtype": make_field(reader, half, call.place, "float16" if is_on(half) else "float32")}
+    if not row["dtype"]:
+        return {}
+    if row["library"] and row["call"] != ANY and not _is_named(call, row):
+        return {
+            "weight_dtype": Field("float32", source="a file of one's own keeps at most 32 bits", assumption=OWN_FILE)
+        }
+    return {"weight_dtype": Field(row["dtype"], source=row["source"])}
 
 
 def _is_named(call: Object, row: tables.Row) -> bool:

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_number, read_text, root
+from gpulint.adapters.python.words import (
+    Reader,
+    is_nothing,
+    is_on,
+    last_name,
+    make_field,
+    read_number,
+    read_text,
+    render,
+    root,
+)
 from gpulint.adapters.trainers import key_tables
 from gpulint.engines.trainers import vocabulary
 from gpulint.source.python.values import Choice, Constant, Items, Mapping, Member, Object, Value
@@ -89,8 +100,20 @@ def read_checkpoint(call: Object, reader: Reader) -> dict[str, Field]:
     name = find_name(call)
     if name is None:
         return {}
-    field = make_field(reader, name, call.place)
+    only = _find_only(name)
+    field = make_field(reader, only or name, call.place)
+    if only is not None and isinstance(field.value, str):
+        field = replace(field, assumption=f"{field.value}, the only model that the program names here")
     return {"checkpoint": field} if isinstance(field.value, str | Unknown) else {}
+
+
+def _find_only(name: Value) -> Value | None:
+    """Return the only model of a hub that is named where a branch takes another one that the program computes, or None."""
+    if not isinstance(name, Choice):
+        return None
+    named = [one for one in name.members if not is_nothing(one) and render(one) is not None]
+    is_local = len(named) == 1 and (render(named[0]) or "").startswith(("/", "~", "."))
+    return named[0] if len(named) == 1 and not is_local else None
 
 
 def find_dtype(call: Object) -> Value | None:

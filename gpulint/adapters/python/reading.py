@@ -178,9 +178,10 @@ def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: rele
     image = command.image._replace(text="") if command.image.text is None else command.image
     started = python_program.find(command.words)
     given = started.words if started is not None else ()
-    found = {
-        call.place: reading for call, reading in serving.read(calls, reader, image, command.environment, pins, given)
-    }
+    read = serving.read(calls, reader, image, command.environment, pins, given)
+    found = {(call.place, _name_model(reading)): reading for call, reading in read}
+    named = {place for place, model in found if model}
+    found = {key: reading for key, reading in found.items() if key[1] or key[0] not in named}
     if not found:
         return None
     first, *others = found.values()
@@ -192,6 +193,12 @@ def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: rele
         if any(field is None or field.value != (stated[0] or Field(None)).value for field in stated):
             fields[name] = Field(ANOTHER, next(field.origins for field in stated if field is not None))
     return first._replace(fields=fields)
+
+
+def _name_model(reading: Reading) -> str:
+    """Return the model that an engine serves; empty if it is open."""
+    stated = reading.fields.get("checkpoint", Field(None)).value
+    return stated if isinstance(stated, str) else ""
 
 
 def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:

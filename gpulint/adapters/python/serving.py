@@ -19,7 +19,9 @@ from gpulint.workload import Field
 
 EXECUTES = frozenset({"execv", "execve", "execvp", "execvpe"})
 """Functions of `os` whose second argument is the list of all words, the program's name among them."""
-PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system", "execlp"}) | EXECUTES
+SPELLS = frozenset({"execl", "execlp"})
+"""Functions of `os` that get the words one by one, behind the file that they start."""
+PROCESSES = frozenset({"run", "Popen", "call", "check_call", "check_output", "system"}) | EXECUTES | SPELLS
 PARSES = frozenset({"parse_args", "parse_known_args"})
 """vllm v0.6.6 vllm/entrypoints/openai/cli_args.py and engine/arg_utils.py: parsers with the arguments of the server, which
 `make_arg_parser` and `add_cli_args` return."""
@@ -90,6 +92,8 @@ def _find_words(call: Object, reader: Reader, given: Sequence[Argument]) -> list
     """Return the words of the command that means the same as a call; None if it starts no engine."""
     name = last_name(call)
     if root(call) in ("subprocess", "os", "asyncio") and name in PROCESSES:
+        if name in SPELLS:
+            return [reader.word(word, call.place) for word in call.arguments[1:]] or None
         given_at = 1 if name in EXECUTES and len(call.arguments) > 1 else 0
         stated = call.arguments[given_at] if call.arguments else call.get("args")
         return list(list_words(stated, reader, call.place) or ()) or None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.python import deepspeed_settings, frameworks, loops, models, networks
+from gpulint.adapters.python import deepspeed_settings, detectors, frameworks, loops, models, networks
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, root
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading, trainers
@@ -52,7 +52,7 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument, command: Co
             None,
         )
     if arguments is None and trainer is None:
-        return loops.read(calls, reader, program)
+        return detectors.read(calls, reader) or loops.read(calls, reader, program)
     found = _read_trainer(calls, arguments, trainer, reader, program, image)
     return found._replace(fields={**_read_workers(calls, reader), **found.fields}) if found is not None else None
 
@@ -249,4 +249,5 @@ def choose_half(fields: Mapping[str, Field]) -> dict[str, Field]:
         and product.vendor == "nvidia"
         and (product.compute_capability or BFLOAT_SINCE) < BFLOAT_SINCE
     )
-    return {"training_dtype": Field("float16" if older else "bfloat16", dtype.origins, assumption=EITHER_HALF.reason)}
+    chosen = Field("float16" if older else "bfloat16", dtype.origins, assumption=EITHER_HALF.reason)
+    return {"training_dtype": chosen, "takes_either_half": Field(True, dtype.origins)}

@@ -14,7 +14,7 @@ from gpulint.adapters.trainers import deepspeed, key_tables
 from gpulint.engines.trainers import llama_factory, preference
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
-from gpulint.workload import Field, Origin, Workload
+from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("per_device_train_batch_size", "model_name_or_path")
 READS = ("plain",)
@@ -44,6 +44,11 @@ NOT_IN_STAGE_3 = ("pure_bf16", "use_unsloth", "use_kt")
 PREFERS = ("precompute_ref_log_probs", "rpo_alpha", "desirable_weight", "beta", "max_prompt_length")
 """Keys of TRL's configurations for pairs and scored answers, without generation."""
 GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
+
+
+OFT_BLOCK = 32
+"""oft_block_size of LLaMA-Factory (src/llamafactory/hparams/finetuning_args.py)."""
+FROZEN = Unknown("finetuning_type: freeze trains only some layers, which gpulint does not count")
 
 
 def claims(document: Document) -> Claim:
@@ -183,9 +188,26 @@ def _read_full_training(document: Document) -> dict[str, Field]:
     return {"lora_rank": Field(None, place), **cast}
 
 
+def _read_rotations(document: Document) -> dict[str, Field]:
+    """Return the rank of LoRA that trains as much as OFT: a block of b inputs has b · (b - 1) / 2 weights, (b - 1) / 2 an
+    input, and rank r has r an input and r an output (Liu et al., Parameter-Efficient Orthogonal Finetuning, 2023).
+    """
+    size = document.get(("oft_block_size",))
+    block = size if isinstance(size, int) and size > 0 else OFT_BLOCK
+    said = f"OFT with blocks of {block} trains about as many weights as LoRA of rank {max(1, block // 4)}"
+    place = (Origin(document, ("finetuning_type",)),)
+    targets = key_tables.field(document, ("oft_target",), "targets")
+    found = {"lora_rank": Field(max(1, block // 4), place, assumption=said)}
+    return {**found, "lora_targets": targets} if targets is not None else found
+
+
 def _read_adapters(document: Document, engine: str) -> dict[str, Field]:
     """Return LoRA as set by LLaMA-Factory's `finetuning_type` or TRL's `use_peft`."""
-    asked = document.get(("finetuning_type",)) == "lora" or document.get(("use_peft",)) is True
+    way = document.get(("finetuning_type",))
+    if engine == "llama-factory" and way == "freeze":
+        place = (Origin(document, ("finetuning_type",)),)
+        return {"lora_rank": Field(None, place), "trainable_parameters": Field(FROZEN, place)}
+    asked = way in ("lora", "oft") or document.get(("use_peft",)) is True
     if engine == "llama-factory" and document.get(("finetuning_type",)) is None:
         asked = True  # its default (LLaMA-Factory src/llamafactory/hparams/finetuning_args.py)
     if engine == "llama-factory" and document.get(("finetuning_type",)) == "full":
@@ -194,6 +216,7 @@ def _read_adapters(document: Document, engine: str) -> dict[str, Field]:
         return {}
     fields = key_tables.read_fields(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
     if engine == "llama-factory":
+        fields |= _read_rotations(document) if way == "oft" else {}
         fields.setdefault("lora_rank", Field(llama_factory.RANK, source="default of LLaMA-Factory"))
     if document.get(("load_in_4bit",)) is True or document.get(("quantization_bit",)) == 4:
         path = ("load_in_4bit",) if document.get(("load_in_4bit",)) else ("quantization_bit",)

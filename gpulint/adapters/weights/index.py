@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint.adapters.programs import python_program
 from gpulint.adapters.programs.process import Reader, StartedCommand
-from gpulint.adapters.python import locate
+from gpulint.adapters.python import locate, reading
 from gpulint.adapters.weights import commands, programs, settings, texts
 from gpulint.adapters.weights.produced import Produced
 from gpulint.engines import Argument
@@ -37,6 +37,8 @@ FILES_MAX = 4_000
 """Files whose bytes are searched."""
 SCRIPTS_MAX, PROGRAMS_MAX, STARTS_MAX = 120, 60, 60
 """Files that are parsed, and commands whose Python programs are evaluated."""
+STEPS_MAX = 400_000
+"""Steps of evaluation for all programs together, beyond which no further one is evaluated."""
 TEXT_MAX = 600_000
 INLINE_MAX = 20_000
 README = re.compile(r"(?i)readme\.\w+")
@@ -56,7 +58,7 @@ class _Index:
         self._repository = repository
         self._near = near
         self._started: set[str] = set()
-        self._starts = 0
+        self._starts = self._steps = 0
         self._documents: dict[str, Document | None] = {}
 
     def list(self) -> tuple[Produced, ...]:
@@ -171,8 +173,11 @@ class _Index:
         self, path: str, words: Sequence[Given] | None, environment: Mapping[str, Argument]
     ) -> Iterator[Produced]:
         given = {name: Given(word.text, None, word.why) for name, word in environment.items()}
-        evaluated = python.evaluate(path, self._find, words, given)
+        if self._steps > STEPS_MAX:
+            return
+        evaluated = python.evaluate(path, self._find, words, given, known=reading.KNOWN)
         yield from _read_calls(evaluated)
+        self._steps += evaluated.count_steps()
 
     def _find(self, path: str) -> Document | None:
         if path not in self._documents:

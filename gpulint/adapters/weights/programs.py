@@ -162,11 +162,10 @@ def _read_run(call: Object, calls: Sequence[Object]) -> Iterator[Produced]:
 
 
 def _is_settings(value: Value) -> bool:
-    return (
-        isinstance(value, Object)
-        and last_name(value).endswith(("Arguments", "Config"))
-        and "output_dir" in value.keywords
-    )
+    if not isinstance(value, Object):
+        return False
+    name = last_name(value)
+    return name.endswith("TrainingArguments") or (name.endswith("Config") and "output_dir" in value.keywords)
 
 
 # ---- what a model was made from
@@ -181,6 +180,8 @@ def find_base(value: Value | None, depth: int = 0) -> Base | None:
     name = last_name(value)
     if PEFT_LOADS.search(value.name) and "Config" not in value.name:
         inner = value.arguments[0] if value.arguments else value.get("model")
+        if isinstance(inner, Constant):  # AutoPeftModel, which loads the base itself
+            return Base(str(inner.value), True, value, True)
         found = find_base(inner, depth + 1)
         return found._replace(is_adapter=True, is_tuned=True) if found else None
     if name in models.LOADS and not models.NOT_A_MODEL.search(value.name) and root(value) in models.ROOTS:

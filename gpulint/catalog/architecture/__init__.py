@@ -20,6 +20,8 @@ BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-
 MILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d{2,4})[mM](?![A-Za-z0-9])")
 """Parameters of small models. A single digit is a context length: `-1M`."""
 ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
+TRILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[tT](?=[-_][aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9]))")
+"""Trillions of parameters before those that are active: 2.4T-A95B. A number of tokens has no such second part."""
 CACHED = re.compile(r"(?:.*/)?models--(?P<id>[\w.-]+)(?:/snapshots/[^/]+)?/?")
 """A folder of the Hugging Face cache (huggingface_hub v1.9.2 file_download.py, repo_folder_name); ids never hold `--`."""
 HUB_ID = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*")
@@ -57,6 +59,8 @@ def resolve(
         return Resolution(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
     if (copy := _find_by_suffix(reference)) is not None:
         return copy
+    if (tuned := _find_fine_tune(reference)) is not None:
+        return tuned
     if (billions := _parse_billions(reference)) is not None:
         return _parse_name(reference, billions)
     return Resolution(None, "unknown")
@@ -114,6 +118,11 @@ def load_architectures() -> tuple[Architecture, ...]:
 def list_ids() -> tuple[str, ...]:
     """Return every checkpoint id of the catalog: bases and listed copies."""
     return tuple(sorted({*_rows(), *whole.list_ids(), *tables.index_rows("checkpoints", "checkpoint")}))
+
+
+def is_listed(reference: str) -> bool:
+    """Return whether the catalog knows a checkpoint by its id, or by the last part of its path."""
+    return _find_listed(reference) is not None or _find_by_basename(reference) is not None
 
 
 def _find_listed(reference: str) -> Architecture | None:
@@ -238,6 +247,27 @@ def _find_by_suffix(reference: str) -> Resolution | None:
     return None
 
 
+CHANGED = re.compile(r"ct2|onnx|ggml|gguf|openvino|coreml|distil|prune|dec\d|adapter|peft", re.IGNORECASE)
+"""Words with which fine-tunes say that they have another format, or fewer layers."""
+
+
+def _find_fine_tune(reference: str) -> Resolution | None:
+    """Return the network of speech that a fine-tune names first, such as acme/whisper-small-hi."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
+    base = max((name for name in _list_speech() if last.startswith((f"{name}-", f"{name}_"))), key=len, default=None)
+    rest = last.removeprefix(base or "")
+    shape = None if base is None or CHANGED.search(rest) or REDUCED.search(rest) else _find_by_basename(base)
+    if shape is None:
+        return None
+    return Resolution(replace(shape, id=reference), "name", f"{reference} is a fine-tune of {shape.id}, by its name")
+
+
+@functools.cache
+def _list_speech() -> tuple[str, ...]:
+    """Return the last parts of the ids of networks that transcribe."""
+    return tuple(name.rsplit("/", 1)[-1].lower() for name, row in _rows().items() if row["task"] == "transcribe")
+
+
 UNSETTLED = frozenset({"4bit", "adapter", "fp4", "lora", "mxfp4", "nvfp4"})
 """Adapters, and formats that name no layout: by their hub totals, copies keep up to half of a network in 16 bits."""
 TOWERS_TOO = frozenset({"int4-bnb"})
@@ -271,7 +301,11 @@ def _parse_billions(reference: str) -> float | None:
     (None, 30.0, None)
     >>> _parse_billions("/data/chat_27b_3/hf"), _parse_billions("acme/tiny-450M"), _parse_billions("acme/bar-7B-1M")
     (27.0, 0.45, 7.0)
+    >>> _parse_billions("acme/big-2.4T-A95B"), _parse_billions("acme/big-step-3T")
+    (2400.0, None)
     """
+    if (trillions := TRILLIONS.findall(reference.rstrip("/").rpartition("/")[2])) and len(trillions) == 1:
+        return float(trillions[0]) * 1000
     parts = (ACTIVE.sub("", part) for part in reversed(reference.rstrip("/").split("/")))
     is_path = reference.startswith("/")
     named = next((part for part in parts if BILLIONS.search(part) or MILLIONS.search(part) or not is_path), "")

@@ -12,6 +12,8 @@ LOCAL = re.compile(r"[/~.$]|(?:pvc|file|s3|gs|gcs|oci|docker|models|pvc\\+hf|az|
 """Checkpoints that name a place, and no release of a hub."""
 FOLDER = re.compile(r"model|weight|checkpoint|ckpt|output|result|save|merge|export|adapter|pretrain", re.IGNORECASE)
 """Words of folders that hold weights."""
+OF_FOLDER = "the folder of the weights"
+"""What a name is that of, where a checkpoint is assumed from it."""
 LETTERS_MAX = 200
 """Characters of a name that are read."""
 SEPARATORS = re.compile(r"[^a-z0-9.]+|\.(?!\d)|(?<!\d)\.")
@@ -92,8 +94,8 @@ def find_within(name: str) -> str:
     Fine-tuning keeps the network. A folder of adapters holds no network, unless they were merged. Some words around the name
     mean another network, such as reward.
 
-    >>> find_within("merged-qwen2.5-7b"), find_within("llama-3-8b-medical-v2"), find_within("qwen2.5-7b-lora")
-    ('Qwen/Qwen2.5-7B', 'meta-llama/Meta-Llama-3-8B', '')
+    >>> find_within("merged-qwen2.5-7b"), find_within("llama-3-8b-medical-awq"), find_within("qwen2.5-7b-lora")
+    ('Qwen/Qwen2.5-7B', 'meta-llama/Meta-Llama-3-8B-awq', '')
     """
     if found := find(name):
         return found
@@ -106,7 +108,11 @@ def find_within(name: str) -> str:
     found, (first, end) = next(
         ((found, part) for part in sized if (found := _look_up(words[slice(*part)]))), ("", (0, len(words)))
     )
-    return "" if OTHER_NETWORKS & {*words[:first], *words[end:]} else found
+    if not found or OTHER_NETWORKS & {*words[:first], *words[end:]}:
+        return ""
+    formats = tables.index_rows("checkpoint_suffixes", "suffix")
+    suffix = next((word for word in reversed(words[end:]) if word in formats and word not in ADAPTERS), "")
+    return f"{found}-{suffix}" if suffix else found
 
 
 def find_maker(reference: str) -> str:

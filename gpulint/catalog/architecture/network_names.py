@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from gpulint.catalog import tables
+from gpulint.catalog import architecture, tables
 
 TAG = "."
 """What separates a network of timm from the tag of its weights."""
@@ -21,6 +21,17 @@ def find(library: str, name: str) -> str | None:
     """
     known = _load().get(library, {})
     return known.get(name) or (known.get(name.partition(TAG)[0]) if library == "timm" else None)
+
+
+@functools.cache
+def find_largest(library: str) -> tuple[str, int]:
+    """Return the largest network to which a library gives a name, and its parameters.
+
+    >>> find_largest("openai-whisper")
+    ('openai/whisper-large-v3', 1543490560)
+    """
+    found = ((architecture.resolve(name).architecture, name) for name in _load()[library].values())
+    return max(((name, shape.parameters or 0) for shape, name in found if shape is not None), key=lambda one: one[1])
 
 
 @functools.cache

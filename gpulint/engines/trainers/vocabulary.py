@@ -86,14 +86,24 @@ def parse_letters(texts: Iterable[str]) -> Value | Unknown:
     return "".join(dict.fromkeys("".join(LETTERS[word] for word in words)))
 
 
-def list_undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> dict[str, Field]:
+def list_undecided(stated: Mapping[str, Field], settled: Iterable[str], trainer: str) -> dict[str, Field]:
     """Return the deciding quantities that neither a readable word nor a default of the trainer
     sets.
     """
     left_open = Unknown(
         f"the training settings of {trainer} are not in the arguments that gpulint reads", lacking="arguments"
     )
-    return {name: Field(left_open) for name in DECIDING if name not in {*stated, *settled}}
+    known = {*stated, *settled, *(CAST if _is_cast_by_deepspeed(stated) else ())}
+    return {name: Field(left_open) for name in DECIDING if name not in known}
+
+
+CAST = ("parameter_dtype", "master_weights")
+"""What DeepSpeed decides where it casts a network to 16 bits: deepspeed/runtime/engine.py, _configure_distributed_model."""
+
+
+def _is_cast_by_deepspeed(stated: Mapping[str, Field]) -> bool:
+    values = (stated.get(name, Field(None)).value for name in ("sharding", "training_dtype"))
+    return tuple(values) in (("deepspeed", "bfloat16"), ("deepspeed", "float16"))
 
 
 def is_deferred(field: Field) -> bool:

@@ -96,8 +96,6 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         own_scripts,
         produced_checkpoint,
         python_programs,
-        requested_models,
-        served_models,
         settings_programs,
         weights_storage,
     )
@@ -107,10 +105,24 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = settings_programs.merge_programs(built_images.mark_assumed(stated, started), repository)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
-    workload = requested_models.merge_requests(served_models.merge_served(workload, repository), repository)
+    workload = _merge_models(workload, repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
+
+
+def _merge_models(workload: Workload, repository: Repository) -> Workload:
+    """Merge the models of servers that are started without one: of Triton in its repository, of Ollama by what asks it."""
+    named = {role.text("engine") for role in workload.roles}
+    if "triton" in named:
+        from gpulint.pipeline.enrichment import served_models
+
+        return served_models.merge_served(workload, repository)
+    if "ollama" in named:
+        from gpulint.pipeline.enrichment import requested_models
+
+        return requested_models.merge_requests(workload, repository)
+    return workload
 
 
 def _merge(workload: Workload, repository: Repository, policy: ResolvedPolicy) -> Workload:

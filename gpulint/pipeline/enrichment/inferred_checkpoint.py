@@ -123,7 +123,7 @@ def _infer_folder(role: Role, workload: Workload, repository: Repository, resolv
     if not reference:
         mention = mentioned_checkpoint.find(role, workload, repository)
         return _assume_mentioned(role, mention) if mention is not None and not engines.is_training(role) else None
-    source = f"the folder of the weights {part}"
+    source = f"{names.OF_FOLDER} {part}"
     said = f"the weights of {path} are assumed to be those of {reference}, from the folder's name"
     field = Field(reference, role.fields["checkpoint"].origins, source, said)
     stated = role.fields.keys() & {"weight_dtype", "quantization"}
@@ -231,7 +231,7 @@ def _list_parts(path: str) -> Iterator[Clue]:
         ((part, name) for part in reversed(folders) if (name := names.find(part) or names.find_within(part))), None
     )
     if found:
-        yield Clue(found[0] if names.find(found[0]) else found[1], "the folder of the weights")
+        yield Clue(found[0] if names.find(found[0]) else found[1], names.OF_FOLDER)
 
 
 def _list_variables(role: Role) -> Iterator[Clue]:

@@ -81,6 +81,8 @@ def _is_open(role: Role, workload: Workload, repository: Repository) -> bool:
         return value.category == "local path"
     if not isinstance(value, str) or "://" in value or len(value) > PATHS_MAX:
         return False
+    if architecture.resolve(value).how == "catalog":
+        return False
     resolved = checkpoints.resolve(role, workload.document.path, repository, None)
     return resolved is None or resolved.architecture is None or not resolved.architecture.is_known
 

@@ -6,6 +6,7 @@ model, requests to its API, and the settings of its clients.
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -165,17 +166,26 @@ def _read(text: str, known: Mapping[str, str]) -> tuple[str, ...] | None:
 
     None if it chooses a model at run time.
     """
-    text = CONTINUED.sub(" ", COMMENT.sub("", text))
     if not any(word in text for word in WORDS):
         return ()
-    variables = {**known, **dict(_list_variables(text))}
-    asked = [_expand(match["written"], variables) for pattern in (PULLED, ASKED) for match in pattern.finditer(text)]
+    written, settings, own = _scan(text)
+    variables = {**known, **dict(own)}
+    asked = [_expand(word, variables) for word in written]
     if any("$" in name for name in asked):
         return None
-    settings = dict.fromkeys(_expand(match["written"], variables) for match in SET.finditer(text))
-    listed = [name for name in settings if NAME.fullmatch(name) and _is_spelled(name) and _find_checkpoint(name)]
     pulled = [name for name in asked if NAME.fullmatch(name) and (":" in name or _find_checkpoint(name))]
+    filled = dict.fromkeys(_expand(word, variables) for word in settings)
+    listed = [name for name in filled if NAME.fullmatch(name) and _is_spelled(name) and _find_checkpoint(name)]
     return tuple(dict.fromkeys(pulled)) or (tuple(listed) if len(listed) <= MENU_MAX else ())
+
+
+@functools.lru_cache(maxsize=FILES_MAX)
+def _scan(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return the words that a text asks for, those that its settings name, and its variables."""
+    plain = CONTINUED.sub(" ", COMMENT.sub("", text))
+    asked = (match["written"] for pattern in (PULLED, ASKED) for match in pattern.finditer(plain))
+    settings = (match["written"] for match in SET.finditer(plain))
+    return tuple(asked), tuple(dict.fromkeys(settings)), tuple(_list_variables(plain))
 
 
 def _is_spelled(name: str) -> bool:

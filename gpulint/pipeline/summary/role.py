@@ -151,9 +151,25 @@ def _describe_architecture(role: Role, resolved: Resolution | None) -> str:
         return f"? (the model in {reference})" if is_plain else f"{reference} (not in the catalog)"
     if not shape.is_known and shape.named_parameters and "/" not in reference and (hint := _find_name(role)):
         return f"? (about {shape.named_parameters / units.BILLION:g} billion parameters, by {hint.field.source})"
+    if folder := _find_tuned_folder(role):
+        return f"{folder} ({reference} by its name)"
     if resolved.how != "name" or not shape.is_known or not names.is_folder(reference):
         return reference
     return names.find_maker(shape.id) if shape.id != reference else reference
+
+
+def _find_tuned_folder(role: Role) -> str:
+    """Return the folder of weights whose name holds more than that of the release that it suggests; empty if there is none."""
+    hint = _find_name(role)
+    stated = hint.stated.value if hint is not None and hint.stated is not None else None
+    if hint is None or not isinstance(stated, str) or not hint.field.source.startswith(names.OF_FOLDER):
+        return ""
+    own, released = (_normalise(name.rstrip("/").rpartition("/")[2]) for name in (stated, role.text("checkpoint")))
+    return "" if released.endswith(own) else stated
+
+
+def _normalise(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _find_name(role: Role) -> Hint | None:

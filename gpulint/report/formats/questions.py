@@ -17,6 +17,9 @@ ASKED_MAX = 3
 EXAMPLES = {"accelerator": "h100-sxm-80gb", "checkpoint": "Qwen/Qwen3-8B", "gpus_per_replica": "8"}
 HINTS = {"accelerator": "accelerator", "checkpoint": "checkpoint", "gpus_per_replica": "gpus"}
 PARTITION = re.compile(r"partition (\S+) does not name it")
+UNNAMED = re.compile(r"\? \(the model in (.+)\)")
+OWN_NETWORK = re.compile(r" \([\d,]+ parameters\)$")
+"""How a network is described that a program builds itself; no other one can stand for it."""
 PLAIN = re.compile(r"[A-Za-z/_][\w./-]*", re.ASCII)
 """A text that YAML reads as itself inside a list or a mapping."""
 FIT_RULES = "-does-not-fit"
@@ -62,7 +65,8 @@ def _ask_for_verdicts(workloads: Iterable[WorkloadSummary]) -> Iterator[tuple[st
     owners: dict[tuple[str, str], list[tuple[WorkloadSummary, RoleSummary, bool]]] = {}
     for workload, role in summary_line.select_known(workloads):
         needs = _find_needs(role)
-        for need in sorted(needs & EXAMPLES.keys() | needs & {"architecture"}):
+        nameable = set() if OWN_NETWORK.search(role.architecture) else {"architecture"}
+        for need in sorted(needs & EXAMPLES.keys() | needs & nameable):
             key = need, _find_topic(need, workload, role)
             owners.setdefault(key, []).append((workload, role, needs == {need}))
     for (need, topic), entries in owners.items():
@@ -86,7 +90,8 @@ def _find_topic(need: str, workload: WorkloadSummary, role: RoleSummary) -> str:
     if need == "accelerator":
         return find_partition(role)
     if need == "architecture":
-        return role.architecture.removeprefix("? (the model in ").removesuffix(")").removesuffix(" (not in the catalog")
+        folder = UNNAMED.fullmatch(role.architecture)
+        return folder[1] if folder else role.architecture.removesuffix(" (not in the catalog)")
     return f"{workload.location.path}\n{workload.name}"
 
 

@@ -18,6 +18,7 @@ class Evaluator(Protocol):
     known: Mapping[str, Plain]
     modules: dict[str, Scope]
     calls: list[Object]
+    written: dict[str, Value]
     points: dict[tuple[object, ...], Point]
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value: ...

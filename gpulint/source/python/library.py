@@ -25,6 +25,8 @@ from gpulint.source.python.values import (
     is_true,
 )
 
+WRITTEN_MAX = 32
+"""The most files of settings that one program writes."""
 NAMESPACE = "argparse.Namespace"
 EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 PATHS = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
@@ -121,8 +123,19 @@ def _load(program: Evaluator, source: Value) -> Value:
     path = find_path(source)
     if path is None:
         return operations.NOT_COMPUTED if not isinstance(source, Open) else source
+    written = program.written.get(posixpath.normpath(str(path.value)))
+    if written is not None:
+        return builtins.copy(written)
     found = program.read_file(str(path.value), "")
     return found or Open(f"the file {path.value!s} is not in the repository", name=str(path.value))
+
+
+def _write(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    """Keep the settings that a program writes to a file, which it may load again."""
+    target = find_path(arguments[1]) if len(arguments) > 1 else None
+    if target is not None and len(program.written) < WRITTEN_MAX:
+        program.written[posixpath.normpath(str(target.value))] = builtins.copy(arguments[0])
+    return Constant(None)
 
 
 def _convert_settings(value: Value) -> Value:
@@ -387,6 +400,7 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     "abs": _compute(lambda operands: abs(operands[0])),
     "round": _round,
     "json.dumps": _dump,
+    **dict.fromkeys(("json.dump", "yaml.dump", "yaml.safe_dump", "toml.dump", "omegaconf.OmegaConf.save"), _write),
     "getattr": _get_attribute,
     "hasattr": _has_attribute,
     "setattr": _set_attribute,

@@ -48,6 +48,7 @@ from gpulint.source.python.values import Mapping as Entries
 STEPS_MAX = 60_000
 DEPTH_MAX = 90
 CALLS_DEEP_MAX = 10
+RECURSION_MAX = 5
 MODULES_MAX = 24
 RECORDED_MAX = 5_000
 MAIN = "__main__"
@@ -92,6 +93,7 @@ class Program:
         self.known = known or {}
         self.modules: dict[str, Scope] = {}
         self.calls: list[Object] = []
+        self.written: dict[str, Value] = {}
         self.points: dict[tuple[object, ...], Point] = {}
         self._ways = ways or {}
         self._unstated = unstated
@@ -392,9 +394,11 @@ class Program:
                 self.run_function(calls.bind_method(method, owner), [], {})
 
     def run_function(self, function: Function, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-        """Return what a function of the program returns; one that calls itself is entered once."""
+        """Return what a function of the program returns; one that calls itself is entered again for known arguments."""
         self.spend()
-        if id(function.node) in self._entered or len(self._entered) >= CALLS_DEEP_MAX:
+        entered = self._entered.count(id(function.node))
+        is_known = all(isinstance(one, Constant | Entries | Items) for one in (*arguments, *keywords.values()))
+        if entered >= (RECURSION_MAX if is_known else 1) or len(self._entered) >= CALLS_DEEP_MAX:
             return Open("the function calls itself, or calls nest too deep")
         self._entered.append(id(function.node))
         self._done.add(id(function.node))

@@ -42,7 +42,7 @@ def test_an_older_service_names_its_model_as_a_provider() -> None:
     ("name", "checkpoint"),
     [
         ("hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF", "bartowski/Llama-3.2-1B-Instruct"),
-        ("ai/acme:12B-Q4_K_M", "acme-12B"),
+        ("ai/acme:12B-Q4_K_M", "ai/acme:12B-Q4_K_M"),
         ("ai/smollm2", None),  # Docker Hub decides the size
         ("ai/acme:newest", None),
         ("$MODEL", None),

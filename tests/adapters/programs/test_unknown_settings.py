@@ -80,6 +80,7 @@ def test_keys_of_other_releases_are_said_once_a_file() -> None:
     [
         (f"{AXOLOTL}sample_packing: true\nrl: dpo\n", 5),
         (f"{AXOLOTL}eval_steps: 10\nval_set_size: 0\n", 6),
+        (f"{AXOLOTL}adapter: qlora\nload_in_8bit: true\nload_in_4bit: false\n", 5),
         (f"{TRAINER}load_best_model_at_end: true\nsave_strategy: epoch\nevaluation_strategy: steps\n", 5),
         (f"{LLAMA_FACTORY}do_train: true\nstreaming: true\n", 8),
         (f"{NEOX.replace('pipe_parallel_size: 1', 'pipe_parallel_size: 4')}zero_optimization: {{stage: 2}}\n", 1),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import pytest
 
+from gpulint.catalog import tables
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Workload
@@ -51,8 +53,8 @@ def values(role: Role, *names: str) -> dict[str, object]:
         pytest.param(
             "from faster_whisper import WhisperModel\nWhisperModel('/models/own', device='cuda')",
             "/models/own",
-            None,
-            id="the folder of a conversion has any format",
+            "float32",
+            id="the folder of a conversion has at most 32 bits",
         ),
         pytest.param(
             "from ultralytics import YOLO\nYOLO('weights/yolov8s.pt').predict('x.png')",
@@ -84,6 +86,18 @@ def values(role: Role, *names: str) -> dict[str, object]:
             "Qwen/Qwen3-TTS-12Hz-0.6B-Base",
             "bfloat16",
             id="Qwen3-TTS",
+        ),
+        pytest.param(
+            "from FlagEmbedding import BGEM3FlagModel\nBGEM3FlagModel('BAAI/bge-m3')",
+            "BAAI/bge-m3",
+            "float16",
+            id="FlagEmbedding in 16 bits",
+        ),
+        pytest.param(
+            "from FlagEmbedding import FlagReranker\nFlagReranker('BAAI/bge-reranker-v2-m3', use_fp16=False)",
+            "BAAI/bge-reranker-v2-m3",
+            "float32",
+            id="FlagEmbedding in 32 bits",
         ),
         pytest.param(
             "from TTS.api import TTS\nTTS('tts_models/multilingual/multi-dataset/xtts_v2').to('cuda').tts('x')",
@@ -139,3 +153,50 @@ def test_a_training_loop_trains_the_network_of_a_library() -> None:
         "optimizer": "adamw",
         "micro_batch_size": 64,
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(
+            "",
+            {"micro_batch_size": 16, "gpus_per_pod": 1, "optimizer": "adamw", "training_dtype": "float16"},
+            id="the defaults",
+        ),
+        pytest.param(
+            ", batch=32, optimizer='SGD', amp=False",
+            {"micro_batch_size": 32, "gpus_per_pod": 1, "optimizer": "sgd", "training_dtype": "float32"},
+            id="in 32 bits",
+        ),
+        pytest.param(
+            ", device=[0, 1]", {"gpus_per_pod": 2, "gpus_per_replica": 2, "sharding": "ddp"}, id="on two GPUs"
+        ),
+        pytest.param(", device='0,1,2,3'", {"gpus_per_pod": 4, "sharding": "ddp"}, id="on four, as a text"),
+        pytest.param(", device=0", {"gpus_per_pod": 1, "sharding": None}, id="on the first"),
+    ],
+)
+def test_ultralytics_trains_its_network(given: str, expected: dict[str, object]) -> None:
+    role = read_role(f"""
+        from ultralytics import YOLO
+        model = YOLO("yolov8n.pt")
+        model.train(data="coco8.yaml", epochs=100, imgsz=640{given})
+    """)
+    assert values(role, "engine", "task", "checkpoint") == {
+        "engine": "pytorch",
+        "task": "training",
+        "checkpoint": "ultralytics/yolov8n.pt",
+    }
+    assert values(role, *expected) == expected
+
+
+def test_ultralytics_on_the_cpu_is_no_workload() -> None:
+    program = "from ultralytics import YOLO\nYOLO('yolov8n.pt').train(data='coco8.yaml', device='cpu')"
+    assert read(program) == []
+
+
+def test_a_file_of_one_s_own_is_at_most_as_large_as_the_largest_network_of_its_library() -> None:
+    role = read_role("from ultralytics import YOLO\nYOLO('/tmp/best.pt').predict('x.png')")
+    largest = max(int(row["parameters"]) for row in tables.rows("networks") if row["id"].startswith("ultralytics/"))
+    assert role.value("checkpoint") == "/tmp/best.pt"
+    assert json.loads(str(role.value("network")))["parameters"] == largest
+    assert "at most as large as" in role.fields["network"].assumption

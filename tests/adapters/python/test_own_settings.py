@@ -282,3 +282,60 @@ def test_a_variable_that_nothing_sets_is_taken_from_the_files_of_variables_near_
     assert role.text("checkpoint") == (expected or "")
     assumed = "the variables of" in role.fields["checkpoint"].assumption
     assert assumed is (expected is not None)
+
+
+SERVICES = """
+import subprocess
+class Service:
+    def __init__(self, command):
+        self.command = command
+    def start(self):
+        subprocess.Popen(self.command)
+large = Service(["llama-server", "-m", "Qwen3-32B-Q4_K_M.gguf", "-ngl", "99"])
+small = Service(["llama-server", "-m", "{small}", "-ngl", "99"])
+large.start()
+small.start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("small", "expected"),
+    [
+        pytest.param("Qwen3-0.6B-Q8_0.gguf", "", id="two models"),
+        pytest.param("Qwen3-32B-Q4_K_M.gguf", "Qwen3-32B", id="the same model twice"),
+    ],
+)
+def test_one_call_that_starts_several_servers_serves_no_one_model(small: str, expected: str) -> None:
+    role = read_role({"serve.py": SERVICES.replace("{small}", small)}, "serve.py")
+    assert role.text("checkpoint") == expected
+
+
+CHOOSES = """
+import torch
+from lib import convert, has_adapter
+from transformers import AutoModelForCausalLM
+{name}
+model = AutoModelForCausalLM.from_pretrained(NAME, torch_dtype=torch.float16).to("cuda")
+model.generate(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param(
+            "NAME = 'Qwen/Qwen3-8B'\nif has_adapter():\n    NAME = convert(NAME)",
+            "Qwen/Qwen3-8B",
+            id="converted at times",
+        ),
+        pytest.param(
+            "NAME = None\nif has_adapter():\n    NAME = 'Qwen/Qwen3-8B'", "Qwen/Qwen3-8B", id="set in one branch"
+        ),
+        pytest.param("NAME = None\nif has_adapter():\n    NAME = convert()", "", id="none is named"),
+        pytest.param("NAME = convert()\nif has_adapter():\n    NAME = '/data/out'", "", id="a folder is named"),
+    ],
+)
+def test_the_only_model_that_a_program_names_is_the_one_it_loads(name: str, expected: str) -> None:
+    role = read_role({"serve.py": CHOOSES.replace("{name}", name)}, "serve.py")
+    assert role.text("checkpoint") == expected
+    assert ("the only model" in role.fields["checkpoint"].assumption) is bool(expected)

@@ -318,6 +318,7 @@ def test_a_program_that_asks_the_gpu_for_bfloat16_takes_it_where_the_gpu_has_it(
     for gres, dtype in (("a100-sxm4-80gb", "bfloat16"), ("t4", "float16")):
         role = read_role({"run.sbatch": JOB.replace("a100-sxm4-80gb", gres), "train.py": program}, "run.sbatch")
         assert values(role, "training_dtype", "half_formats") == {"training_dtype": dtype, "half_formats": None}
+        assert role.value("takes_either_half") is True
 
 
 @pytest.mark.parametrize(
@@ -620,6 +621,22 @@ def test_functions_of_modal_have_hardware_of_their_own() -> None:
     open_choice = roles["either"].value("accelerator")
     assert isinstance(open_choice, Unknown)
     assert open_choice.choices == ("a100-sxm4-80gb", "h100-sxm-80gb")
+
+
+def test_a_function_of_modal_gets_what_the_local_entry_point_gives_it() -> None:
+    program = """
+        import modal
+        app = modal.App("x")
+        @app.function(gpu="H100")
+        def serve(name):
+            from vllm import LLM
+            LLM(name)
+        @app.local_entrypoint()
+        def main(model: str = "Qwen/Qwen3-8B"):
+            serve.remote(model)
+    """
+    role = read_role({"x.py": program}, "x.py")
+    assert values(role, "checkpoint", "accelerator") == {"checkpoint": "Qwen/Qwen3-8B", "accelerator": "h100-sxm-80gb"}
 
 
 def test_each_function_of_modal_is_listed_where_it_asks_for_gpus() -> None:

@@ -89,6 +89,11 @@ ALONE: Mapping[str, tuple[str, str, Expected]] = {
         "deepspeed_config: {zero_stage: 2, offload_optimizer_device: cpu}\n",
         {"optimizer_offload": True, "parameter_offload": False},
     ),
+    "llama-factory: rotations": (
+        "oft.yaml",
+        f"{TRAINER}stage: sft\nfinetuning_type: oft\noft_block_size: 64\nquantization_bit: 4\n",
+        {"lora_rank": 16, "quantization": "nf4-double"},
+    ),
     "deepspeed: left to the trainer": (
         "ds.json",
         '{"train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto", "zero_optimization": {"stage": 2}}',
@@ -571,3 +576,24 @@ def test_a_pod_reads_the_mounted_file_and_the_trainer_behind_its_launcher() -> N
     (workload,) = adapters.workloads(adapter, job, samples.ExampleRepository({"job.yaml": POD.encode()}))
     expected: Expected = {"sharding": "fsdp", "processes_per_pod": 8, "micro_batch_size": 4, "checkpoint": "gpt2"}
     assert stated(workload.roles[0], expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_open"),
+    [
+        ('"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}', False),
+        ('"fp16": {"enabled": true}, "zero_optimization": {"stage": 3}', False),
+        ('"bf16": {"enabled": false}, "zero_optimization": {"stage": 2}', True),
+        ('"train_batch_size": "auto", "zero_optimization": {"stage": 2}', True),
+    ],
+)
+def test_deepspeed_keeps_the_weights_in_the_16_bits_that_it_casts_them_to(settings: str, is_open: bool) -> None:
+    found = role({"ds.json": f"{{{settings}}}"}, "ds.json")
+    assert ("parameter_dtype" in found.fields) is is_open
+
+
+def test_how_much_llama_factory_trains_of_frozen_layers_is_unknown() -> None:
+    found = role(
+        {"sft.yaml": f"{TRAINER}stage: sft\nfinetuning_type: freeze\nfreeze_trainable_layers: 4\n"}, "sft.yaml"
+    )
+    assert isinstance(found.value("trainable_parameters"), Unknown)

@@ -60,3 +60,21 @@ def test_each_loader_says_where_its_network_computes() -> None:
     for row in tables.rows("network_loaders"):
         assert row["device"] in DEVICES and row["dtype"] in {*DTYPES, ""}, row
         assert not row["at"] or row["name"], row
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("acme/whisper-tiny-cantonese", 37_760_640),
+        ("acme/whisper-large-v3-turbo-german", 808_878_080),
+        ("/models/whisper-small_hi", 241_734_912),
+        ("acme/whisper-small-ct2", None),
+        ("acme/whisper-large-v3-french-distil-dec16", None),
+        ("acme/whisper-small-hi-int8", None),
+        ("acme/my-whisper-small", None),
+    ],
+)
+def test_a_fine_tune_of_a_network_of_speech_has_its_shape(name: str, parameters: int | None) -> None:
+    found = architecture.resolve(name)
+    assert (found.architecture.parameters if found.architecture else None) == parameters
+    assert parameters is None or "fine-tune of openai/whisper-" in found.assumption

@@ -56,7 +56,7 @@ needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
         (("gpulint", "check", "--select", "weights-exceed-m"), ["weights-exceed-memory"]),
         (("gpulint", "check", "--ignore", "oversi"), ["oversizing"]),
         (("gpulint", "check", "--ignore", "oversizing,weights-exceed-m"), ["oversizing,weights-exceed-memory"]),
-        (("gpulint", "check", "--accelerator", "h100-s"), ["h100-sxm-80gb"]),
+        (("gpulint", "check", "--accelerator", "h100-sxm-8"), ["h100-sxm-80gb"]),
         (("gpulint", "suggest", "--accelerator", "gh200"), ["gh200-144gb", "gh200-96gb"]),
         (("gpulint", "explain", "weight_bytes_per"), ["weight_bytes_per_gpu"]),
         (

@@ -145,7 +145,8 @@ def test_a_program_is_evaluated_with_the_words_of_the_script_that_starts_it() ->
     [
         ("models/qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B"),
         ("hf_models/llama-3-8b", "meta-llama/Meta-Llama-3-8B"),
-        ("results/distill/merged-qwen2.5-7b", "Qwen/Qwen2.5-7B"),
+        ("results/distill/merged-qwen2.5-7b", "results/distill/merged-qwen2.5-7b (Qwen/Qwen2.5-7B by its name)"),
+        ("models/acme/Qwen3-8B-Int8-W8A16", "models/acme/Qwen3-8B-Int8-W8A16 (Qwen/Qwen3-8B-int8 by its name)"),
         ("acme/merged-qwen2.5-7b", "acme/merged-qwen2.5-7b"),  # an id of a hub
         ("models/internlm2-1_8b-reward", "models/internlm2-1_8b-reward"),  # another head
         ("out/own", "out/own (not in the catalog)"),

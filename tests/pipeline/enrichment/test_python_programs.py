@@ -13,6 +13,7 @@ python {other} --url http://localhost:8000
 """
 EXECUTES = {
     "list": "import os, sys\ncmd = ['vllm', 'serve', 'Qwen/Qwen3-8B', '--max-model-len', '4096']\nos.execvp(cmd[0], cmd)\n",
+    "words": "import os\nos.execlp('vllm', 'vllm', 'serve', 'Qwen/Qwen3-8B', '--max-model-len', '4096')\n",
     "environment": "import os\nos.execvpe('vllm', ['vllm', 'serve', 'Qwen/Qwen3-8B', '--max-model-len', '4096'], {})\n",
 }
 CLIENT = "import httpx\nfrom seeds import set_seed\nset_seed(1)\nhttpx.get('http://localhost:8000')\n"

@@ -120,3 +120,31 @@ def test_a_finding_on_an_assumed_size_is_one_step_lower_and_says_so() -> None:
         finding.severity is Severity.NOTE
     )  # an unknown program may keep weights in host memory, and the size is assumed
     assert "the model is assumed from the name chat-405b" in finding.message
+
+
+UNSLOTH = """
+import torch
+from transformers import TrainingArguments
+from trl import SFTTrainer
+from unsloth import FastLanguageModel
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/Llama-3.2-3B-Instruct", max_seq_length=2048, load_in_4bit=True)
+model = FastLanguageModel.get_peft_model(model, r=16, target_modules=["q_proj", "v_proj"])
+SFTTrainer(model=model, args=TrainingArguments(per_device_train_batch_size=2, FORMAT)).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number_format", "needed"),
+    [
+        pytest.param("bf16=True", "needs 1 × L4 24GB: likely ", id="bfloat16, which a T4 does not compute"),
+        pytest.param(
+            "fp16=not torch.cuda.is_bf16_supported(), bf16=torch.cuda.is_bf16_supported()",
+            "needs 1 × Tesla T4 16GB: likely ",
+            id="the format that the GPU has",
+        ),
+    ],
+)
+def test_a_program_that_takes_either_half_needs_no_bfloat16(number_format: str, needed: str) -> None:
+    """2.2 GB of 4-bit weights, adapters, and two samples of 2,048 tokens with recomputation: less than 12 GiB."""
+    program = UNSLOTH.replace("FORMAT", number_format)
+    assert only_role(program, "train.py").verdict.startswith(needed)

@@ -69,6 +69,19 @@ def test_a_checkpoint_that_the_catalog_lacks_is_asked_for_once() -> None:
     )
 
 
+def test_a_folder_with_a_general_name_is_asked_for_by_its_path() -> None:
+    assert asked(workload("one", ("architecture",), architecture="? (the model in /models/ours)"))[0].startswith(
+        "Which network does /models/ours have?"
+    )
+
+
+def test_no_other_network_can_stand_for_one_that_a_program_builds() -> None:
+    assert not any(
+        "network does" in words
+        for words in asked(workload("one", ("architecture",), architecture="Unet (84,672 parameters)"))
+    )
+
+
 def test_nothing_is_asked_about_a_program_whose_network_is_not_known() -> None:
     why = Explanation("architecture", "own program", "the architecture depends on nccl-test itself", PLACE)
     needs = ("zero_stage", "optimizer", "checkpoint", "accelerator")

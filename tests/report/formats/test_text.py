@@ -52,8 +52,8 @@ warning[variable-refers-to-itself]: Kubernetes does not expand ${LD_LIBRARY_PATH
    = Kubernetes expands only $(NAME) of variables listed earlier. The program gets the literal text, not the image's own
        value.
 
-workload  architecture                       accelerator         parallelism  verdict
-chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         not evaluated
+workload  architecture                   accelerator         parallelism  verdict
+chat      ? (the model in /models/ours)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
 Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` in gpulint.yaml decides 1 workload
 not evaluated: 13 checks (--explain-missing lists what they need)

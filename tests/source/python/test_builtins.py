@@ -9,7 +9,7 @@ from gpulint.source.python.values import Constant, Value
 
 
 def read(program: str) -> Value:
-    text = f"import copy\nfrom lib import f, unknown\n{program}\nf(x=X)\n"
+    text = f"import copy, json, yaml\nfrom lib import f, unknown\n{program}\nf(x=X)\n"
     (document,) = documents.load("main.py", text.encode()).documents
     evaluated = python.evaluate("main.py", {"main.py": document}.get, None, {})
     return next(call.keywords["x"] for call in evaluated.calls if call.name == "lib.f")
@@ -25,6 +25,19 @@ def get(config, path, default=None):
             return default
     return result
 SETTINGS = {"model": {"name": "a", "rank": 16}}
+"""
+COPIED = """
+def copied(part):
+    if isinstance(part, dict):
+        return {key: copied(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [copied(one) for one in part]
+    return copy.deepcopy(part)
+"""
+WRITES = """
+s = {"model": "a"}
+with open("out/run.yaml", "w") as file:
+    yaml.dump(s, file)
 """
 CHOOSE = """
 def choose(name):
@@ -52,6 +65,9 @@ for name in ["a", "b"]:
         (f"{CHOOSE}X = choose('acme/Small-7B')", "L4"),
         (f"{CHOOSE}X = choose('acme/Tiny')", "T4"),
         (FIRST, "a"),
+        (f"{WRITES}X = yaml.safe_load(open('out/run.yaml'))['model']", "a"),
+        (f"{WRITES}s['model'] = 'b'\nX = yaml.safe_load(open('./out/run.yaml'))['model']", "a"),
+        (f"{COPIED}X = copied({{'model': {{'names': ['a', 'b']}}}})['model']['names'][1]", "b"),
         ("X = 'a'\nfor name in ['b', 'c']:\n    if name == 'c':\n        continue\n    X = name", "b"),
         ("for name in ['b', 'c']:\n    if name == 'd':\n        X = name\n        break\nelse:\n    X = 'e'", "e"),
         ("X = any(part in 'big-70b' for part in ('70b', '65b'))", True),
@@ -86,6 +102,8 @@ def test_a_program_that_only_computes_is_evaluated(program: str, expected: objec
         "X = 'a'\nfor name in ['b', 'c']:\n    if unknown(name):\n        X = name\n        break",
         "for name in ['b', 'c']:\n    if unknown(name):\n        X = name\n        break\nelse:\n    X = 'd'",
         "X = sorted([1, 'a'])[0]",
+        "yaml.dump(unknown(), open('run.yaml', 'w'))\nX = yaml.safe_load(open('run.yaml'))",
+        "X = yaml.safe_load(open('run.yaml'))",
     ],
 )
 def test_what_depends_on_something_unknown_stays_open(program: str) -> None:
