@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpulint.adapters.python import loops, models
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_number, root
 from gpulint.engines import Reading
-from gpulint.source.python.values import Constant, Items, Object, Value
+from gpulint.source.python.values import Constant, Items, Object, Place, Value
 from gpulint.workload import Field, Unknown
 
 PACKAGE = "sentence_transformers"
@@ -17,6 +17,7 @@ no mixed precision, and the batch size of the loader."""
 LENGTH = Field(Unknown("the texts decide how long the sequences of a batch are, and the loss how many each sample has"))
 """A pair or a triplet is two or three sequences of their own, which are padded to the longest of the batch and never to the
 most that the network takes: sentence_transformers/losses/MultipleNegativesRankingLoss.py, `forward`."""
+FROZEN = Unknown("the program may freeze some of the weights", "own program")
 LOADERS = ("train_objectives", "train_dataloader")
 
 
@@ -28,7 +29,7 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
         return None
     place = reader.origins(Constant(call.name, call.place), call.place)
     config = models.find_adapters(calls)
-    adapted = models.read_adapters(config, reader) if config is not None else loops.read_frozen(calls, reader)
+    adapted = models.read_adapters(config, reader) if config is not None else _read_frozen(call, calls, reader)
     fields = {
         "task": Field("training"),
         "engine": Field(loops.ENGINE, place),
@@ -54,6 +55,13 @@ def _trains(call: Object) -> bool:
 def _is_on_cpu(call: Object) -> bool:
     built = call.receiver
     return isinstance(built, Object) and models.is_cuda(built.get("device")) is False
+
+
+def _read_frozen(call: Object, calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
+    """Return that it is open how many weights are trained: some are frozen, perhaps one by one in a loop over them."""
+    may_freeze = isinstance(call.place, Place) and "requires_grad" in call.place.document.text
+    frozen = Field(FROZEN, reader.origins(None, call.place))
+    return loops.read_frozen(calls, reader) or ({"trainable_parameters": frozen} if may_freeze else {})
 
 
 def _read_optimizer(call: Object, reader: Reader) -> dict[str, Field]:

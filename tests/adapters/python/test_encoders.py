@@ -95,9 +95,16 @@ def test_an_optimizer_may_be_given_to_fit() -> None:
     assert read_role(ENCODER + "import torch\n" + program).value("optimizer") == "sgd"
 
 
-def test_weights_that_are_frozen_leave_open_how_many_are_trained() -> None:
+@pytest.mark.parametrize(
+    "freezes",
+    [
+        pytest.param("words.auto_model.requires_grad_(False)\n", id="at once"),
+        pytest.param("for one in words.auto_model.parameters():\n    one.requires_grad = False\n", id="one by one"),
+    ],
+)
+def test_weights_that_are_frozen_leave_open_how_many_are_trained(freezes: str) -> None:
     program = (
-        "words = models.Transformer('BAAI/bge-base-en-v1.5')\nwords.auto_model.requires_grad_(False)\n"
+        f"words = models.Transformer('BAAI/bge-base-en-v1.5')\n{freezes}"
         "model = SentenceTransformer(modules=[words, models.Pooling(768)])\n"
     ) + FIT
     assert isinstance(read_role(ENCODER + program).value("trainable_parameters"), Unknown)
