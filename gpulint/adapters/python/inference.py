@@ -78,7 +78,8 @@ def read(calls: Sequence[Object], reader: Reader) -> Reading | None:
         if call.name == "transformers.pipeline" or (root(call) == "transformers" and name == "pipeline"):
             return _read_pipeline(call, calls, reader)
         if name == "SentenceTransformer" or (name == "CrossEncoder" and root(call) == "sentence_transformers"):
-            return _build(call, reader, {**models.read_checkpoint(call, reader), **_read_kwargs(call, reader)})
+            named = models.read_checkpoint(models.trace(call) or call, reader)
+            return _build(call, reader, {**named, **_read_kwargs(call, reader)})
         if call.name == "exllamav2.ExLlamaV2Config":
             return _read_exllama(call, calls, reader)
     listed = next(libraries.find(calls), None)

@@ -36,7 +36,8 @@ DTYPES = frozenset({"float16", "bfloat16", "float32", "half", "float", "auto", "
 SAME = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
 RANK = 8
 """huggingface/peft 0.18.0 src/peft/tuners/lora/config.py, LoraConfig.r."""
-ENCODERS = frozenset({"SentenceTransformer", "CrossEncoder"})
+ENCODERS = frozenset({"SentenceTransformer", "CrossEncoder", "Transformer"})
+"""Classes of sentence-transformers that load a checkpoint; `Transformer` is the first of the `modules` of an encoder."""
 TRACED_MAX = 12
 GPUS = ("cuda", "gpu", "hip")
 
@@ -80,7 +81,11 @@ def trace(value: Value | None) -> Object | None:
         if last_name(value) in LOADS and not NOT_A_MODEL.search(value.name):
             return value
         if last_name(value) in ENCODERS and root(value) == "sentence_transformers":
-            return value
+            modules = value.get("modules")
+            if not isinstance(modules, Items) or not modules.items:
+                return value
+            value = modules.items[0]
+            continue
         value = value.receiver or next((one for one in value.arguments if isinstance(one, Object)), None)
     return None
 

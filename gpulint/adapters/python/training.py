@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters.python import deepspeed_settings, detectors, frameworks, loops, models, networks
+from gpulint.adapters.python import deepspeed_settings, detectors, encoders, frameworks, loops, models, networks
 from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, root
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading, trainers
@@ -52,7 +52,7 @@ def read(calls: Sequence[Object], reader: Reader, program: Argument, command: Co
             None,
         )
     if arguments is None and trainer is None:
-        return detectors.read(calls, reader) or loops.read(calls, reader, program)
+        return detectors.read(calls, reader) or encoders.read(calls, reader) or loops.read(calls, reader, program)
     found = _read_trainer(calls, arguments, trainer, reader, program, image)
     return found._replace(fields={**_read_workers(calls, reader), **found.fields}) if found is not None else None
 
@@ -129,6 +129,8 @@ def _read_trainer(
     fields.setdefault("lora_rank", Field(None, source="the program configures no adapters"))
     fields.setdefault("lora_targets", Field(None, source="the program configures no adapters"))
     fields["engine"] = Field(fields["engine"].value, reader.origins(Constant(anchor.name, anchor.place), anchor.place))
+    if root(anchor) == encoders.PACKAGE:
+        fields["sequence_length"] = encoders.LENGTH
     last = reader.word(Constant(anchor.name, anchor.place), anchor.place).origin
     return Reading(fields, last, open_ended)
 
