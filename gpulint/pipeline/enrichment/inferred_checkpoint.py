@@ -71,7 +71,7 @@ def infer(role: Role, workload: Workload, repository: Repository, resolved: Reso
         return told
     stated = _find_meanings(_list_stated(role), is_server)
     found = stated or _find_meanings(_list_names(role, workload), is_server)
-    if not found or not _agree(found):
+    if not found or not _agree(found) or not _completes(found[0][0], role):
         return None
     (reference, size), clue = found[0]
     said = f"{clue.place} {clue.name}" if clue.name != reference else clue.place
@@ -202,6 +202,19 @@ def _agree(found: Sequence[tuple[Meaning, Clue]]) -> bool:
     sizes = {size or architecture.find_size(reference) for (reference, size), _ in found}
     whole = {reference for (reference, size), _ in found if size is None}
     return len(sizes) == 1 and (sizes != {None} or len(whole) == 1)
+
+
+def _completes(meaning: Meaning, role: Role) -> bool:
+    """Whether a release begins with what a role states of its model's name, as acme/Chat- in acme/Chat-${size}."""
+    field = role.fields.get("checkpoint")
+    if field is None or not isinstance(field.value, Unknown) or not field.origins:
+        return True
+    known, opened, _ = field.origins[0].text().replace("{{", "${").partition("${")
+    beginning = known.replace("=", " ").rpartition(" ")[2].strip("\"'")
+    owner, slash, name = beginning.partition("/")
+    if meaning[1] or not (opened and owner and slash and name):
+        return True
+    return meaning[0].lower().startswith(beginning.lower())
 
 
 # ---- what a server states
