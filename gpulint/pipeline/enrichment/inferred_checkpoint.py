@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gpulint import engines
 from gpulint.adapters.pods import container_environment
 from gpulint.adapters.programs import gpu_tests
-from gpulint.catalog import architecture
+from gpulint.catalog import architecture, tables
 from gpulint.catalog.architecture import Resolution, names
 from gpulint.pipeline.enrichment import mentioned_checkpoint, produced_checkpoint
 from gpulint.source.documents import Document, Path
@@ -156,7 +156,7 @@ def _is_open(role: Role, resolved: Resolution | None) -> bool:
     """Whether a role on GPUs names no model, or only a place whose content is not known."""
     if engines.is_training(role) or role.text("part_of") or role.text("device") not in ("", "gpu"):
         return False
-    if role.value("gpus_per_pod") == 0 or gpu_tests.describe(role) or role.text("engine") == "ollama":
+    if role.value("gpus_per_pod") == 0 or gpu_tests.describe(role) or _leaves_model_to_users(role):
         return False
     checkpoint = role.text("checkpoint")
     if checkpoint and (
@@ -164,6 +164,12 @@ def _is_open(role: Role, resolved: Resolution | None) -> bool:
     ):
         return False
     return bool(role.fields.keys() & {"accelerator", "accelerator_resource", "gpus_per_pod", "engine"})
+
+
+def _leaves_model_to_users(role: Role) -> bool:
+    """Whether requests, or what users load, name the model of a server."""
+    row = tables.index_rows("network_servers", "server").get(role.text("engine"))
+    return role.text("engine") == "ollama" or bool(row and row["undecided"])
 
 
 def _may_serve(role: Role, workload: Workload) -> bool:

@@ -195,3 +195,8 @@ def test_the_name_of_a_folder_does_not_replace_what_is_stated_of_a_model(stated:
 def test_a_size_in_a_name_holds_whatever_the_beginning_of_the_model_is() -> None:
     (role,) = samples.roles(samples.report(write("args: ['--model=acme/Chat-${SIZE}']", name="chat-7b"), path="a.yaml"))
     assert "7 billion parameters" in " ".join(str(one) for one in role.assumptions)
+
+
+def test_a_server_whose_users_load_models_is_not_given_one_that_a_name_means() -> None:
+    text = write("args: []", image="yanwk/comfyui-boot:cu128-slim", variable="MODEL", value="Qwen/Qwen3-8B")
+    assert checkpoint(text, "deepseek-r1/pod.yaml") == "? (the workflows that users load decide the model)"
