@@ -255,8 +255,32 @@ def _evaluate_inferred(role: Role, workload: Workload, repository: Repository, p
         sources.append(f"the accelerator is assumed from {on_hardware.fields['accelerator'].source}")
     if with_model:
         sources.append(f"the model is assumed from {with_model.fields['checkpoint'].source}")
-    outcome = evaluated_role.add_assumed(stated, found, "; ".join(sources))
+    together: set[str] = set()
+    if on_hardware and with_model:
+        model_only = inferred_checkpoint.infer(role, workload, repository, known.facts.resolved)
+        together = _find_joint(found, stated, (on_hardware, model_only), workload, repository, policy)
+    outcome = evaluated_role.add_assumed(stated, found, "; ".join(sources), together)
     return found._replace(outcome=outcome, stated=stated.facts)
+
+
+def _find_joint(
+    found: EvaluatedRole,
+    stated: EvaluatedRole,
+    singles: Iterable[Role | None],
+    workload: Workload,
+    repository: Repository,
+    policy: ResolvedPolicy,
+) -> set[str]:
+    """Return the rules that fire on two assumptions together, and on neither of them alone."""
+    joint = _list_fired(found) - _list_fired(stated)
+    for single in singles:
+        if joint and single is not None:
+            joint -= _list_fired(_evaluate_stated(single, workload, repository, policy))
+    return joint
+
+
+def _list_fired(evaluated: EvaluatedRole) -> set[str]:
+    return {verdict.rule.name for verdict in evaluated.outcome.verdicts}
 
 
 def _evaluate_stated(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:

@@ -70,6 +70,7 @@ USED = re.compile(
     re.IGNORECASE,
 )
 """Words with which a line tells on what somebody ran the program: a machine of any host, but no part of a cluster."""
+SENTENCE_END = re.compile(r"[.;!?]\s|[。；！？]")
 PLURAL = re.compile(r"(?:\ds|gpus|cards)$", re.IGNORECASE)
 WISHED = re.compile(
     r"\b(?:support\w*|compatib\w*|compar\w*|versus|roadmap|to-?do|faq|upgrade\w*|pricing|acknowledg\w*|related|faster|slower)\b|支持|对比",
@@ -182,24 +183,31 @@ def _list_mentions(lines: Sequence[str]) -> Iterator[NamedProducts]:
         titled |= heading is not None
         for mention in _read_line(line, at):
             if OTHER_SECTION.search(section) or OTHER_HARDWARE.search(line):
-                used = mention.is_plain and USED.search(line) is not None and not WISHED.search(f"{section} {line}")
+                used = mention.is_plain and mention.is_used and not WISHED.search(f"{section} {line}")
                 yield mention._replace(is_plain=False, is_used=used)
                 continue
             stated = (LABEL.match(line) is not None and not is_list) or (title and ON.search(line) is not None)
             stated |= HARDWARE_SECTION.search(section) is not None and not REQUIREMENTS.search(section)
             stated |= 0 <= column < len(cells) and bool(list(hardware.find_in_sentence(cells[column])))
-            used = mention.is_plain and USED.search(line) is not None
-            yield mention._replace(is_stated=stated and mention.is_plain, is_used=used)
+            yield mention._replace(is_stated=stated and mention.is_plain, is_used=mention.is_plain and mention.is_used)
 
 
 def _read_line(line: str, at: int) -> Iterator[NamedProducts]:
     is_plain = not ALTERNATIVES.search(MARKUP.sub(" ", line))
     for mention in hardware.find_in_sentence(line):
         is_one = not PLURAL.search(mention.words) and not any(map(_is_linked, mention.products))
-        yield NamedProducts(mention.products, mention.gpus, at, is_plain, is_one=is_one)
+        is_used = _is_used(line, mention.words)
+        yield NamedProducts(mention.products, mention.gpus, at, is_plain, is_used=is_used, is_one=is_one)
     for match in TOKEN.finditer(line):
         if product := _find_machine(match[0]):
-            yield NamedProducts((product,), None, at, is_plain)
+            yield NamedProducts((product,), None, at, is_plain, is_used=_is_used(line, match[0]))
+
+
+def _is_used(line: str, words: str) -> bool:
+    """Whether the sentence that names a product says before it that somebody ran the program."""
+    at = max(0, line.find(words))
+    begin = max((end.end() for end in SENTENCE_END.finditer(line, 0, at)), default=0)
+    return any(match.start() < at for match in USED.finditer(line, begin))
 
 
 def _is_linked(name: str) -> bool:

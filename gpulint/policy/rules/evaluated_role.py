@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.facts.model import Facts
@@ -34,15 +35,19 @@ class EvaluatedRole(NamedTuple):
         return self.workload.name, self.component or self.facts.role.name
 
 
-def add_assumed(stated: EvaluatedRole, assumed: EvaluatedRole, source: str) -> Outcome:
+def add_assumed(
+    stated: EvaluatedRole, assumed: EvaluatedRole, source: str, together: Collection[str] = frozenset()
+) -> Outcome:
     """Return the outcome of a role with what its rules say on hardware or a model that is assumed from a source.
 
-    A rule that fires without the assumption keeps its verdict; one that fires only with it is one step lower.
+    A rule that fires without the assumption keeps its verdict; one that fires only with it is one step lower, or two if
+    it is one of those that fire only on two assumptions `together`.
     """
     kept = {verdict.rule.name: verdict for verdict in stated.outcome.verdicts}
     verdicts = {name: verdict._replace(facts=verdict.facts or stated.facts) for name, verdict in kept.items()}
     for verdict in assumed.outcome.verdicts:
-        severity, before = verdict.severity.lower_by(1), kept.get(verdict.rule.name)
+        steps, before = 1 + (verdict.rule.name in together), kept.get(verdict.rule.name)
+        severity = verdict.severity.lower_by(steps)
         if severity is not None and (before is None or before.severity < severity):
             said = f"{verdict.whatever}; {source}"
             verdicts[verdict.rule.name] = verdict._replace(severity=severity, whatever=said)

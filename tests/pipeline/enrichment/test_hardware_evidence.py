@@ -159,6 +159,7 @@ def test_on_what_somebody_ran_a_program_is_its_machine(text: str, accelerator: s
         "Training on a T4 or larger.\n",
         "Requires at least an RTX 3090.\n",
         "## Supported\n\nTested on L4.\n",
+        "We provided a Colab notebook for a free T4 GPU. Two models fine-tuned using it are available.\n",
     ],
 )
 def test_what_is_possible_is_no_machine_of_a_program(text: str, tmp_path: Path) -> None:

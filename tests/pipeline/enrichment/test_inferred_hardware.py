@@ -306,3 +306,24 @@ def test_assumed_hardware_neither_removes_nor_lowers_a_finding(
 ) -> None:
     found = evaluated_role.add_assumed(evaluated(*stated), evaluated(*assumed), "a comment")
     assert tuple(verdict.severity for verdict in found.verdicts) == expected
+
+
+def test_a_finding_on_two_assumptions_is_two_steps_lower() -> None:
+    """671 billion parameters cannot be on an L4, but folder and README may both mislead."""
+    pod = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.11.0
+      args: [MODEL--max-model-len=4096]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+    files = {"README.md": b"- GPU: L4\n"}
+    severities = {}
+    for model in ("", "--model=deepseek-ai/DeepSeek-R1, "):
+        found = samples.report(pod.replace("MODEL", model), path="deepseek-r1/pod.yaml", files=files)
+        severities[model] = {one.severity.name.lower() for one in found.findings if one.rule == "weights-exceed-memory"}
+    assert list(severities.values()) == [{"note"}, {"warning"}]

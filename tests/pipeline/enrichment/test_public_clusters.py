@@ -31,6 +31,12 @@ def shown(requests: str, lines: str = "", path: str = "job.sbatch") -> str:
         ("--partition=develbooster", "module load juwels", "1 × A100 SXM4 40GB"),
         ("--partition=boost_usr_prod", "", "1 × A100 SXM 64GB (Leonardo)"),
         ("--partition=small-g", "", "1 × Instinct MI250X (per 64GB device)"),
+        ("--partition=accelerated", "#SBATCH --account=hk-project-p0021", "1 × A100 SXM4 40GB"),
+        ("--partition=accelerated-h100", "#SBATCH --account=hk-project-p0021", "1 × H100 SXM5 80GB"),
+        ("--partition=qgpu_exp", "source ~/karolina.profile", "1 × A100 SXM4 40GB"),
+        ("--partition=gpumedium", "cd /scratch/mahti/team", "1 × A100 SXM4 40GB"),
+        ("--partition=gh-dev", "", "1 × GH200 Grace Hopper 96GB"),
+        ("--partition=workq", "module load brics/nccl", "1 × GH200 Grace Hopper 96GB"),
     ],
 )
 def test_a_partition_of_one_public_cluster_is_its_accelerator(requests: str, lines: str, accelerator: str) -> None:
@@ -45,6 +51,14 @@ def test_a_partition_of_one_public_cluster_is_its_accelerator(requests: str, lin
         ("--partition=booster", "# as on juwels and jupiter"),
         ("--partition=gpu", "cd /gpfs/projects/team"),
         ("--partition=large", ""),
+        ("--partition=accelerated", ""),
+        ("--partition=qgpu", ""),
+        ("--partition=gpumedium", ""),
+        ("--partition=regular-g", ""),
+        ("--partition=boost_fua_prod", ""),
+        ("--partition=gh", ""),
+        ("--partition=grace", "cd ~/isambard3"),
+        ("--qos=acc_short", ""),
     ],
 )
 def test_a_name_that_any_cluster_may_have_says_nothing(requests: str, lines: str) -> None:
