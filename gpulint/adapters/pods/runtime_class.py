@@ -17,7 +17,7 @@ CLASSES = frozenset({"nvidia", "nvidia-cdi", "nvidia-legacy"})
 VARIABLE = "NVIDIA_VISIBLE_DEVICES"
 LISTED = re.compile(r"\d+(?:,\d+)*|(?:GPU-[\w-]+)(?:,GPU-[\w-]+)*")
 HIDDEN = frozenset({"none", "void", ""})
-ALL = Unknown("the runtime class gives the container every GPU of its node, and their number is not stated", "any host")
+ALL = "the runtime class gives the container every GPU of its node, and their number is not stated"
 
 
 def fields(document: Document, spec: Path, environment: Mapping[str, Argument]) -> dict[str, Field]:
@@ -29,7 +29,7 @@ def fields(document: Document, spec: Path, environment: Mapping[str, Argument]) 
         return {}
     if visible is not None and LISTED.fullmatch(visible.text or ""):
         return {"gpus_per_pod": Field((visible.text or "").count(",") + 1, (visible.origin,))}
-    return {"gpus_per_pod": Field(ALL, (Origin(document, (*spec, "runtimeClassName")),))}
+    return {"gpus_per_pod": Field(Unknown(ALL, "any host"), (Origin(document, (*spec, "runtimeClassName")),))}
 
 
 def _requests_devices(document: Document, spec: Path) -> bool:

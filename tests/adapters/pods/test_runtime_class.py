@@ -33,10 +33,10 @@ def test_an_engine_gets_the_gpus_of_its_runtime_class(container: str, gpus: obje
     assert reading.values(found, "engine", "gpus_per_pod") == ["ollama", gpus]
 
 
-def test_a_model_that_a_variable_lists_is_loaded_after_the_start() -> None:
+def test_a_model_that_a_variable_lists_is_loaded_after_the_start_on_one_gpu() -> None:
     listed = f"{OLLAMA}, env: [{{name: PRELOAD, value: llama3.1}}], {PULLS}"
     found = reading.role(pod("runtimeClassName: nvidia, ", listed))
-    assert reading.values(found, "checkpoint") == ["meta-llama/Llama-3.1-8B-Instruct"]
+    assert reading.values(found, "checkpoint", "gpus_per_pod") == ["meta-llama/Llama-3.1-8B-Instruct", 1]
 
 
 @pytest.mark.parametrize(
