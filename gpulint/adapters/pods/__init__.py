@@ -19,6 +19,7 @@ from gpulint.adapters.pods import (
     image_vendor,
     placement,
     probes,
+    runtime_class,
     sealed,
 )
 from gpulint.adapters.programs import container_command, custom_arguments, nccl_variables, python_program
@@ -77,13 +78,14 @@ def _read_container(
     environment = container_environment.read(document, path, supplied)
     find = functools.partial(mounted_files.file, document, spec, path)
     invocations = _list_invocations(document, spec, path, environment, find)
-    started = _read_engines(invocations, find, idle=not resources)
+    given_by_class = {} if resources else runtime_class.fields(document, spec, environment)
+    started = _read_engines(invocations, find, idle=not (resources or given_by_class))
     claimed = {} if resources else _find_claimed(document, spec, path)
     if not (resources or started or claimed):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
-    asked = {**_read_hardware(document, path, resources), **claimed}
+    asked = {**_read_hardware(document, path, resources), **given_by_class, **claimed}
     pod = _merge_hardware(document, path, asked, _read_settings(document, spec, path, environment), placed)
     pod |= contradictions.find_contradictions(document, spec, path, environment, bool(resources or claimed))
     pod |= _read_processes(document, path, environment, invocations)

@@ -1,4 +1,4 @@
-"""Servers of one sort of network: speech, voices, embeddings. Images, programs and settings are rows of a table.
+"""Servers of one sort of network: speech, voices, embeddings, images. Their programs and settings are rows of a table.
 
 None of them is an engine with rules of its own: what is known is the network that they load, and its number format.
 """
@@ -14,18 +14,41 @@ from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = (
+    "comfyui",
     "faster-whisper-server",
-    "speaches",
     "infinity",
+    "invokeai",
+    "kokoro-fastapi",
+    "launch.py",
+    "main.py",
+    "openai-whisper-asr-webservice",
+    "openedai-speech",
+    "speaches",
+    "stable-diffusion-webui",
+    "text-embeddings-",
+    "webui.sh",
+    "whisper.cpp",
+    "whisper-server",
+    "xtts-api-server",
+    "xtts_api_server",
+)
+TRIGGERS = (
+    "comfyui",
+    "faster-whisper-server",
+    "infinity",
+    "invokeai",
     "kokoro-fastapi",
     "openai-whisper-asr-webservice",
     "openedai-speech",
+    "speaches",
+    "stable-diffusion-webui",
     "text-embeddings-",
     "whisper.cpp",
     "whisper-server",
     "xtts-api-server",
     "xtts_api_server",
 )
+"""Words whose files are read for them: other programs have the names of the three files."""
 PREFIXES = frozenset({"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "stdbuf"})
 PYTHON = re.compile(r"python[\d.]*")
 GGML = re.compile(r"(?:.*/)?ggml-(?P<name>[a-z0-9.-]+?)(?:-(?P<type>q\d_\d))?\.bin")
@@ -68,12 +91,12 @@ def _read_row(invocation: Invocation, row: tables.Row, words: Sequence[Argument]
 
 def _find_words(invocation: Invocation, row: tables.Row) -> Sequence[Argument] | None:
     """Return the words after a server's program, or after its image's own entry point; None where it is not started."""
-    words, programs = invocation.arguments, row["programs"].split("|")
+    words = invocation.arguments
     for at, word in enumerate(words):
         name = (word.text or "").rsplit("/", 1)[-1]
-        if name in programs and name:
+        if _is_program(word.text or "", words[at + 1 :], row):
             return words[at + 1 :]
-        if name not in (*PREFIXES, "-m") and not PYTHON.fullmatch(name) and "=" not in name:
+        if name not in (*PREFIXES, "-m", "-u") and not PYTHON.fullmatch(name) and "=" not in name:
             break
     repository = (invocation.image.text or "").partition("@")[0]
     path = repository.rpartition(":")[0] if ":" in repository.rsplit("/", 1)[-1] else repository
@@ -82,12 +105,32 @@ def _find_words(invocation: Invocation, row: tables.Row) -> Sequence[Argument] |
     return None
 
 
+def _is_program(path: str, words: Sequence[Argument], row: tables.Row) -> bool:
+    """Return whether a path is a server's program: by its name, by its folder, or by the server's own flags.
+
+    A program such as main.py has the name that many have, so its row states its folder and its flags.
+    """
+    for program in filter(None, row["programs"].split("|")):
+        folder, _, name = program.rpartition("/")
+        if path.rsplit("/", 1)[-1] != name:
+            continue
+        if not folder or f"/{path}".lower().endswith(f"/{program}"):
+            return True
+        if "/" not in path.removeprefix("./") and any(
+            word.text in row["marks"].split("|") for word in words if word.text
+        ):
+            return True
+    return False
+
+
 def _read_network(invocation: Invocation, row: tables.Row, words: Sequence[Argument]) -> dict[str, Field]:
     """Return the network that a flag or a variable names, else the server's own."""
     stated = _find_flag(words, row["flags"].split("|")) or next(
         (word for name in row["variables"].split("|") if (word := invocation.environment.get(name)) is not None), None
     )
     if stated is None:
+        if row["undecided"]:
+            return {"checkpoint": Field(Unknown(row["undecided"]))}
         return {"checkpoint": Field(row["default"], (), row["source"])} if row["default"] else {}
     origins = command_line.find_origins(stated)
     if stated.text is None:
@@ -112,7 +155,7 @@ def _is_on_cpu(image: str, row: tables.Row, words: Sequence[Argument]) -> bool:
     device = _find_flag(words, ["-d", "--device"])
     if device is not None and device.text is not None:
         return device.text == "cpu"
-    if any(word.text in ("-ng", "--no-gpu") for word in words):
+    if any(word.text in ("-ng", "--no-gpu", "--cpu") for word in words):
         return True
     name = image.rsplit("/", 1)[-1]
     return bool(image) and ("cpu" in name or (bool(row["gpu"]) and row["gpu"] not in name))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gpulint import engines
 from gpulint.adapters.pods import container_environment
 from gpulint.adapters.programs import gpu_tests
-from gpulint.catalog import architecture
+from gpulint.catalog import architecture, tables
 from gpulint.catalog.architecture import Resolution, names
 from gpulint.pipeline.enrichment import mentioned_checkpoint, produced_checkpoint
 from gpulint.source.documents import Document, Path
@@ -71,7 +71,7 @@ def infer(role: Role, workload: Workload, repository: Repository, resolved: Reso
         return told
     stated = _find_meanings(_list_stated(role), is_server)
     found = stated or _find_meanings(_list_names(role, workload), is_server)
-    if not found or not _agree(found):
+    if not found or not _agree(found) or not _completes(found[0][0], role):
         return None
     (reference, size), clue = found[0]
     said = f"{clue.place} {clue.name}" if clue.name != reference else clue.place
@@ -156,7 +156,7 @@ def _is_open(role: Role, resolved: Resolution | None) -> bool:
     """Whether a role on GPUs names no model, or only a place whose content is not known."""
     if engines.is_training(role) or role.text("part_of") or role.text("device") not in ("", "gpu"):
         return False
-    if role.value("gpus_per_pod") == 0 or gpu_tests.describe(role) or role.text("engine") == "ollama":
+    if role.value("gpus_per_pod") == 0 or gpu_tests.describe(role) or _leaves_model_to_users(role):
         return False
     checkpoint = role.text("checkpoint")
     if checkpoint and (
@@ -164,6 +164,12 @@ def _is_open(role: Role, resolved: Resolution | None) -> bool:
     ):
         return False
     return bool(role.fields.keys() & {"accelerator", "accelerator_resource", "gpus_per_pod", "engine"})
+
+
+def _leaves_model_to_users(role: Role) -> bool:
+    """Whether requests, or what users load, name the model of a server."""
+    row = tables.index_rows("network_servers", "server").get(role.text("engine"))
+    return role.text("engine") == "ollama" or bool(row and row["undecided"])
 
 
 def _may_serve(role: Role, workload: Workload) -> bool:
@@ -202,6 +208,19 @@ def _agree(found: Sequence[tuple[Meaning, Clue]]) -> bool:
     sizes = {size or architecture.find_size(reference) for (reference, size), _ in found}
     whole = {reference for (reference, size), _ in found if size is None}
     return len(sizes) == 1 and (sizes != {None} or len(whole) == 1)
+
+
+def _completes(meaning: Meaning, role: Role) -> bool:
+    """Whether a release begins with what a role states of its model's name, as acme/Chat- in acme/Chat-${size}."""
+    field = role.fields.get("checkpoint")
+    if field is None or not isinstance(field.value, Unknown) or not field.origins:
+        return True
+    known, opened, _ = field.origins[0].text().replace("{{", "${").partition("${")
+    beginning = known.replace("=", " ").rpartition(" ")[2].strip("\"'")
+    owner, slash, name = beginning.partition("/")
+    if meaning[1] or not (opened and owner and slash and name):
+        return True
+    return meaning[0].lower().startswith(beginning.lower())
 
 
 # ---- what a server states

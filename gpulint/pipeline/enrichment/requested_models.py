@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters.platforms import compose_devices
+from gpulint.adapters.pods import runtime_class
 from gpulint.catalog import architecture
 from gpulint.engines.serving import ollama
 from gpulint.source import dotenv
@@ -48,6 +49,8 @@ SET = re.compile(
     r"(?P<written>\$\{\w{1,60}:?-[^}\s]{2,160}\}|[A-Za-z0-9][\w./:-]{1,160})"
 )
 """A setting, an argument or a key whose name ends in `model`."""
+EVERY = frozenset({compose_devices.ALL, runtime_class.ALL})
+"""Why the number of a server's GPUs is unknown if it gets all of its host."""
 WORDS = ("odel", "MODEL", "ollama", "/api/")
 """Words without which a file names no model."""
 VARIABLE = re.compile(r"\$\{(?P<braced>\w+)(?::?-(?P<otherwise>[^}]*))?\}|\$(?P<plain>[A-Za-z_]\w*)")
@@ -63,13 +66,15 @@ class Named(NamedTuple):
 
 
 def merge_requests(workload: Workload, repository: Repository) -> Workload:
-    """Return the workload with the models that its Ollama servers are asked for."""
-    if not any(_is_open(role) for role in workload.roles):
-        return workload
-    named = _find_named(workload, repository)
-    if named is None:
-        return workload
-    return replace(workload, roles=tuple(_apply(role, named) if _is_open(role) else role for role in workload.roles))
+    """Return the workload with the models that its Ollama servers are asked for, and the GPU that each of them takes."""
+    named = _find_named(workload, repository) if any(_is_open(role) for role in workload.roles) else None
+    return replace(workload, roles=tuple(_complete(role, named) for role in workload.roles))
+
+
+def _complete(role: Role, named: Named | None) -> Role:
+    if _is_open(role):
+        return role if named is None else _apply(role, named)
+    return role.having(**_place(role)) if role.text("engine") == ENGINE else role
 
 
 def _is_open(role: Role) -> bool:
@@ -94,7 +99,7 @@ def _apply(role: Role, named: Named) -> Role:
 def _place(role: Role) -> dict[str, Field]:
     """Return one GPU for a server that gets all of its host: Ollama puts a model on one GPU if it fits (docs/faq)."""
     gpus = role.fields.get("gpus_per_pod")
-    if gpus is None or not isinstance(gpus.value, Unknown) or gpus.value.reason != compose_devices.ALL:
+    if gpus is None or not isinstance(gpus.value, Unknown) or gpus.value.reason not in EVERY:
         return {}
     one = Field(1, gpus.origins, assumption="Ollama puts the model on one of the host's GPUs")
     return {"gpus_per_pod": one, "gpus_per_replica": one}

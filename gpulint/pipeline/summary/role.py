@@ -188,7 +188,7 @@ def _describe_accelerator(facts: Facts) -> str:
         name = f"{profile} of {name}" if product else profile
     left_open = count is None or (isinstance(count, Unknown) and count.category == "any host")
     occupied = left_open and capabilities.does(role.text("engine"), "takes_parallel_sizes")
-    is_one, spreads = _is_one_process(role), _spreads(role)
+    is_one, spreads = _is_one_process(role) or _is_whole_on_one_gpu(role), _spreads(role)
     shown = facts.expected("parallel_size") if occupied else 1 if left_open and is_one and not spreads else count
     unknown = "1 or more" if left_open and spreads and (is_one or occupied) else "?"
     return f"{units.human(shown, '') if isinstance(shown, int | float) else unknown} × {name}"
@@ -200,6 +200,12 @@ def _is_one_process(role: Role) -> bool:
         return False
     stated = role.value("sharding")
     return bool(role.text("task") or engines.is_training(role)) and (stated is None or isinstance(stated, Unknown))
+
+
+def _is_whole_on_one_gpu(role: Role) -> bool:
+    """Whether a server that cannot divide its network says that each GPU has the whole of it."""
+    sizes = [role.value(name) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")]
+    return sizes == [1, 1, 1] and capabilities.lacks(role.text("engine"), "shards_weights")
 
 
 def _spreads(role: Role) -> bool:

@@ -85,3 +85,49 @@ def test_every_row_is_read_where_its_words_occur() -> None:
     for row in tables.rows("network_servers"):
         for word in filter(None, (*row["images"].split("|"), *row["programs"].split("|"))):
             assert any(mention in word for mention in network_servers.MENTIONS), word
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        pytest.param("image: yanwk/comfyui-boot:cu128-slim", ["comfyui", None], id="an image of ComfyUI"),
+        pytest.param("image: yanwk/comfyui-boot:cpu", ["comfyui", "cpu"], id="the same for the CPU"),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [python3, -u, /workspace/ComfyUI/main.py, --port, '3000']",
+            ["comfyui", None],
+            id="ComfyUI by its folder",
+        ),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [python, main.py, --cpu, --listen]",
+            ["comfyui", "cpu"],
+            id="ComfyUI by its flags",
+        ),
+        pytest.param("image: ghcr.io/invoke-ai/invokeai:v6.13.7-cuda", ["invokeai", None], id="InvokeAI"),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [./webui.sh, --api, --xformers]",
+            ["stable-diffusion-webui", None],
+            id="the web interface of Stable Diffusion",
+        ),
+    ],
+)
+def test_users_decide_the_model_of_a_server_of_images(lines: str, expected: list[object]) -> None:
+    found = reading.started(f"{lines}\n{GPU}")
+    assert reading.values(found, "engine", "device") == expected
+    assert "decide" in found.fields["checkpoint"].value.reason
+    assert reading.values(found, "tensor_parallel", "pipeline_parallel", "data_parallel") == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param("command: [python, main.py, --port, '8188']", id="a program of that name"),
+        pytest.param("command: [python, /app/main.py, --listen]", id="a program in another folder"),
+        pytest.param("command: [python, /ComfyUI/manage.py, --listen]", id="another program of its folder"),
+        pytest.param("command: [torchrun, launch.py, --xformers]", id="another launcher"),
+    ],
+)
+def test_other_programs_named_so_are_no_server_of_images(lines: str) -> None:
+    found = reading.started(f"image: example.com/app:1\n{lines}\n{GPU}")
+    assert reading.values(found, "engine") != ["comfyui"] and reading.values(found, "engine") != [
+        "stable-diffusion-webui"
+    ]

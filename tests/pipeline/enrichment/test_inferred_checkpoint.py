@@ -176,3 +176,27 @@ resources: {limits: {nvidia.com/gpu: 1}}
 def test_of_a_server_whose_size_alone_is_known_no_model_is_shown() -> None:
     text = write("args: [--model=/model, --served-model-name=own-8b]")
     assert checkpoint(text) == "? (about 8 billion parameters, by --served-model-name own-8b)"
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        pytest.param("deepseek-ai/DeepSeek-R1-Distill-Qwen-${SIZE}", "?", id="another release of that family"),
+        pytest.param("deepseek-ai/${MODEL}", "deepseek-ai/DeepSeek-R1", id="only the owner is stated"),
+        pytest.param("deepseek-ai/DeepSeek-${RELEASE}", "deepseek-ai/DeepSeek-R1", id="a beginning of the release"),
+        pytest.param("${MODEL}", "deepseek-ai/DeepSeek-R1", id="nothing is stated"),
+    ],
+)
+def test_the_name_of_a_folder_does_not_replace_what_is_stated_of_a_model(stated: str, shown: str) -> None:
+    text = write(f"args: ['--model={stated}']")
+    assert checkpoint(text, "deepseek-r1/pod.yaml").partition(" (")[0] == shown
+
+
+def test_a_size_in_a_name_holds_whatever_the_beginning_of_the_model_is() -> None:
+    (role,) = samples.roles(samples.report(write("args: ['--model=acme/Chat-${SIZE}']", name="chat-7b"), path="a.yaml"))
+    assert "7 billion parameters" in " ".join(str(one) for one in role.assumptions)
+
+
+def test_a_server_whose_users_load_models_is_not_given_one_that_a_name_means() -> None:
+    text = write("args: []", image="yanwk/comfyui-boot:cu128-slim", variable="MODEL", value="Qwen/Qwen3-8B")
+    assert checkpoint(text, "deepseek-r1/pod.yaml") == "? (the workflows that users load decide the model)"

@@ -34,3 +34,19 @@ ASKS = "model.generate(x, max_new_tokens=8)\n"
 def test_a_program_takes_one_gpu_unless_it_spreads_its_model(program: str, shown: str) -> None:
     (role,) = samples.roles(samples.report(HEAD + program + ASKS * ("model =" in program), path="serve.py"))
     assert role.accelerator.partition(" (")[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        pytest.param("whisper-server -m models/ggml-large-v3.bin", "1 × ?", id="a network that is not divided"),
+        pytest.param("python main.py --listen 0.0.0.0 --lowvram  # ComfyUI", "1 × ?", id="a server of images"),
+        pytest.param("ollama serve", "? × ?", id="a server that spreads what does not fit on one GPU"),
+        pytest.param("CUDA_VISIBLE_DEVICES=0,1 whisper-server -m ggml-base.bin", "2 × ?", id="given two"),
+    ],
+)
+def test_a_server_with_its_whole_network_on_each_gpu_takes_one_unless_it_is_given_more(
+    command: str, shown: str
+) -> None:
+    (role,) = samples.roles(samples.report(f"#!/bin/bash\n{command}\n", path="serve.sh"))
+    assert role.accelerator.partition(" (")[0] == shown
