@@ -35,6 +35,8 @@ def runs_on_gpu(calls: Sequence[Object]) -> bool:
     if libraries.take_gpu(calls):
         return True
     loads = [call for call in calls if last_name(call) in (*models.LOADS, "pipeline")]
+    if any(root(call) == "unsloth" for call in loads):
+        return True  # its import fails without a GPU: unslothai/unsloth-zoo unsloth_zoo/device_type.py get_device_type
     if any(read_text(call.get("device_map")) == "cpu" for call in loads):
         return False
     for call in calls:

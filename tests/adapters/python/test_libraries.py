@@ -663,6 +663,18 @@ def test_a_program_that_asks_a_model_on_the_processor_takes_no_gpu(program: str)
     assert read(program, "tests/test_x.py") == []
 
 
+def test_unsloth_runs_on_a_gpu_although_the_program_moves_nothing() -> None:
+    program = """
+        from unsloth import FastLanguageModel
+        model, tokenizer = FastLanguageModel.from_pretrained("unsloth/mistral-7b-bnb-4bit")
+        model.generate("x")
+    """
+    role = read_role(program)
+    assert role.text("checkpoint") == "unsloth/mistral-7b-bnb-4bit"
+    assert isinstance(role.value("gpus_per_pod"), Unknown)
+    assert "device" not in role.fields
+
+
 @pytest.mark.parametrize(
     "program",
     [
