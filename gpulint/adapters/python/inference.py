@@ -63,7 +63,8 @@ def _is_mapped(stated: Value | None) -> bool:
 
 def _is_open_device(value: Value) -> bool:
     """Return whether a model is moved to a device that the caller or the machine chooses."""
-    return isinstance(value, Open | Choice | Member) or (isinstance(value, Object) and last_name(value) == "device")
+    is_device = isinstance(value, Object) and last_name(value) == "device"
+    return isinstance(value, Open | Choice | Member) or (is_device and models.is_cuda(value) is not False)
 
 
 def is_conversion(calls: Sequence[Object]) -> bool:
