@@ -61,6 +61,8 @@ def read(document: Document, repository: Repository) -> tuple[Evaluated, Reading
         return evaluated, None
     if _may_stay_on_cpu(found, reached):
         return evaluated, _place_on_cpu(found, reached, document)
+    if (kept := devices.keep_on_cpu(found, reached)) is not None:
+        return evaluated, kept
     return evaluated, alternatives.settle(found, reading.find_points(found, evaluated, read_again), read_again)
 
 

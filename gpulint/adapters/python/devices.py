@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpulint.adapters.python import inference, models
+from gpulint.adapters.python import inference, loops, models
 from gpulint.adapters.python.words import Reader, is_nothing, last_name, read_text, root
 from gpulint.engines import Reading
-from gpulint.source.python.values import Choice, Member, Object, Open, Value
+from gpulint.source.python.values import Choice, Constant, Member, Name, Object, Open, Value
 from gpulint.workload import Field, Unknown
 
 AUTOMATIC = {
@@ -22,6 +22,8 @@ huggingface/transformers pull request 31398, UKPLab/sentence-transformers senten
 openai/whisper whisper/__init__.py, SYSTRAN/faster-whisper faster_whisper/transcribe.py."""
 ASKED = frozenset({*models.ROOTS, *(package for package, _ in AUTOMATIC), "llama_cpp", "ctransformers"})
 ASKS = inference.ASKS | {"transcribe", "rank", "create_completion", "create_chat_completion"}
+CHOOSES = frozenset({"accelerate", "lightning", "pytorch_lightning", "composer", "deepspeed"})
+"""Packages that move a model themselves."""
 VISIBLE = "{} takes a GPU if the machine has one"
 ON_CPU = "the program moves the model to no GPU"
 
@@ -60,6 +62,29 @@ def place_on_cpu(reading: Reading, calls: Sequence[Object]) -> Reading | None:
     is_known = checkpoint is not None and not isinstance(checkpoint.value, Unknown)
     if not is_known or inference.is_conversion(calls) or not any(map(_asks, calls)):
         return None
+    return _take_none(reading)
+
+
+def keep_on_cpu(reading: Reading, calls: Sequence[Object]) -> Reading | None:
+    """Return a training loop whose program moves everything to the processor; None if a GPU may compute."""
+    engine = reading.fields.get("engine", Field(None)).value
+    if engine != loops.ENGINE or inference.runs_on_gpu(calls) or any(root(call) in CHOOSES for call in calls):
+        return None
+    moves = [value for call in calls if last_name(call) == "to" for value in (*call.arguments, call.get("device"))]
+    places = [
+        value for value in moves if value is not None and not isinstance(value, Name)
+    ]  # a name is a number format
+    return _take_none(reading) if places and all(map(_is_processor, places)) else None
+
+
+def _is_processor(value: Value) -> bool:
+    """Return whether a device is the processor, whatever the caller says."""
+    if isinstance(value, Object) and last_name(value) == "device" and value.arguments:
+        value = value.arguments[0]
+    return isinstance(value, Constant) and not value.name and models.is_cuda(value) is False
+
+
+def _take_none(reading: Reading) -> Reading:
     place = (reading.arguments,) if reading.arguments is not None else ()
     none = Field(0, place, source=ON_CPU)
     fields = {"device": Field("cpu", place, source=ON_CPU), "gpus_per_pod": none, "gpus_per_replica": none}

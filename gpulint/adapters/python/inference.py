@@ -35,6 +35,8 @@ def runs_on_gpu(calls: Sequence[Object]) -> bool:
     if libraries.take_gpu(calls):
         return True
     loads = [call for call in calls if last_name(call) in (*models.LOADS, "pipeline")]
+    if any(root(call) == "unsloth" for call in loads):
+        return True  # its import fails without a GPU: unslothai/unsloth-zoo unsloth_zoo/device_type.py get_device_type
     if any(read_text(call.get("device_map")) == "cpu" for call in loads):
         return False
     for call in calls:
@@ -61,7 +63,8 @@ def _is_mapped(stated: Value | None) -> bool:
 
 def _is_open_device(value: Value) -> bool:
     """Return whether a model is moved to a device that the caller or the machine chooses."""
-    return isinstance(value, Open | Choice | Member) or (isinstance(value, Object) and last_name(value) == "device")
+    is_device = isinstance(value, Object) and last_name(value) == "device"
+    return isinstance(value, Open | Choice | Member) or (is_device and models.is_cuda(value) is not False)
 
 
 def is_conversion(calls: Sequence[Object]) -> bool:

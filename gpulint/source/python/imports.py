@@ -19,7 +19,10 @@ def list_above(folder: str) -> Iterator[str]:
 
 
 def list_paths(name: str, path: str, level: int, further: Sequence[str] = ()) -> Iterator[str]:
-    """Yield where a module may lie: next to the file that imports it, below a folder above, or in further folders."""
+    """Yield where a module may lie: next to the file that imports it, below a folder above, or in further folders.
+
+    A package comes before a module of the same name: `FileFinder.find_spec` of Python's importlib/_bootstrap_external.py.
+    """
     folder = posixpath.dirname(path)
     inner = name.replace(".", "/")
     if level:
@@ -31,5 +34,5 @@ def list_paths(name: str, path: str, level: int, further: Sequence[str] = ()) ->
     for start in starts:
         for inside in ("", SOURCES) if not level else ("",):
             base = posixpath.join(start, inside, inner) if inner else start
-            yield f"{base}.py"
             yield posixpath.join(base, "__init__.py")
+            yield f"{base}.py"

@@ -31,6 +31,7 @@ NAMESPACE = "argparse.Namespace"
 EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit"})
 PATHS = frozenset({"pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
 SAME_PATH = frozenset({"os.path.abspath", "os.path.realpath", "os.path.normpath", "os.fspath"})
+DATA = (".json", ".yaml", ".yml", ".toml")
 LOADERS = frozenset(
     {
         *("json.load", "json.loads", "yaml.safe_load", "yaml.load", "yaml.full_load", "tomllib.load", "tomllib.loads"),
@@ -214,20 +215,13 @@ def find_path(source: Value) -> Constant | None:
 
 
 def _read_path(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
-    flat = [
-        one.arguments[0] if isinstance(one, Object) and one.name in PATHS and one.arguments else one
-        for one in arguments
-    ]
+    flat = [operations.read_path(one) for one in arguments]
     joined = flat[0] if len(flat) == 1 else operations.join_path(flat, place) if flat else Constant(".")
     return Object("pathlib.Path", place, [joined])
 
 
 def _join_path(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
-    flat = [
-        one.arguments[0] if isinstance(one, Object) and one.name in PATHS and one.arguments else one
-        for one in arguments
-    ]
-    return operations.join_path(flat, place)
+    return operations.join_path(arguments, place)
 
 
 def _parent(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
@@ -378,6 +372,19 @@ def _return_nothing(program: Evaluator, arguments: list[Value], keywords: dict[s
     return Constant(None, None, computed=True)
 
 
+def find_existing(program: Evaluator, path: Value, place: object) -> Value | None:
+    """Return that a file of data exists if the repository has it; None for others, which the machine may have."""
+    if not isinstance(path, Constant) or not isinstance(path.value, str) or not path.value.endswith(DATA):
+        return None
+    return Constant(True, place, computed=True) if program.read_file(path.value, "") is not None else None
+
+
+def _exists(program: Evaluator, arguments: list[Value], keywords: dict[str, Value], place: object) -> Value:
+    path = find_path(arguments[0]) if arguments else None
+    found = find_existing(program, path, place) if path is not None else None
+    return found or program.record(Object("os.path.exists", place, arguments, keywords))
+
+
 _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object], Value]] = {
     **dict.fromkeys(("os.environ.get", "os.getenv", "decouple.config"), _get_variable),
     "os.environ[]": _take_variable,
@@ -386,6 +393,7 @@ _FUNCTIONS: dict[str, Callable[[Evaluator, list[Value], dict[str, Value], object
     "os.path.join": _join_path,
     "os.path.dirname": _parent,
     "os.path.basename": _base,
+    **dict.fromkeys(("os.path.exists", "os.path.isfile"), _exists),
     **dict.fromkeys(PATHS, _read_path),
     **{kind: _convert(kind) for kind in ("int", "float", "str", "bool")},
     "dict": _make_dict,

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpulint.source.python import builtins, operations, points
 from gpulint.source.python.interfaces import Evaluator
-from gpulint.source.python.library import PATHS
+from gpulint.source.python.library import PATHS, find_existing
 from gpulint.source.python.values import Choice, Constant, Items, Mapping, Object, Value, choose, list_members
 
 
@@ -25,7 +25,7 @@ def call_method(
     if isinstance(receiver, Items):
         return _call_items(receiver, name, arguments)
     if isinstance(receiver, Object) and receiver.name in PATHS:
-        return _call_path(receiver, name, arguments, place)
+        return _call_path(program, receiver, name, arguments, place)
     if isinstance(receiver, Choice) and all(isinstance(one, Constant) for one in receiver.members):
         return operations.call_text(name, receiver, arguments, place)
     return None
@@ -84,7 +84,11 @@ def _call_items(receiver: Items, name: str, arguments: list[Value]) -> Value:
     return operations.NOT_COMPUTED
 
 
-def _call_path(receiver: Object, name: str, arguments: list[Value], place: object) -> Value | None:
+def _call_path(program: Evaluator, receiver: Object, name: str, arguments: list[Value], place: object) -> Value | None:
+    if name == "is_absolute" and receiver.arguments:
+        return operations.apply(posixpath.isabs, receiver.arguments[0], place=place)
+    if name in ("exists", "is_file") and receiver.arguments:
+        return find_existing(program, receiver.arguments[0], place)
     if name == "joinpath":
         return Object(receiver.name, place, [operations.join_path([*receiver.arguments, *arguments], place)])
     if name in ("resolve", "absolute", "expanduser"):

@@ -9,7 +9,18 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpulint.source.python.values import ITEMS_MAX, Constant, Items, Mapping, Open, Plain, Value, choose, list_members
+from gpulint.source.python.values import (
+    ITEMS_MAX,
+    Constant,
+    Items,
+    Mapping,
+    Object,
+    Open,
+    Plain,
+    Value,
+    choose,
+    list_members,
+)
 
 CHARACTERS_MAX = 20_000
 BITS_MAX = 256
@@ -268,8 +279,15 @@ def _split(method: str, text: Value, arguments: Sequence[Value], place: object) 
 
 
 def join_path(parts: Sequence[Value], place: object) -> Value:
-    """Return `os.path.join(…)` of these parts."""
-    return apply(posixpath.join, *parts, place=place)
+    """Return `os.path.join(…)` of these parts, each a text or a path."""
+    return apply(posixpath.join, *map(read_path, parts), place=place)
+
+
+def read_path(part: Value) -> Value:
+    """Return the text of `Path(text)`; any other value as it is."""
+    if isinstance(part, Object) and part.name.endswith("Path") and part.arguments:
+        return part.arguments[0]
+    return part
 
 
 def take(value: Value, key: Value) -> Value:

@@ -663,6 +663,18 @@ def test_a_program_that_asks_a_model_on_the_processor_takes_no_gpu(program: str)
     assert read(program, "tests/test_x.py") == []
 
 
+def test_unsloth_runs_on_a_gpu_although_the_program_moves_nothing() -> None:
+    program = """
+        from unsloth import FastLanguageModel
+        model, tokenizer = FastLanguageModel.from_pretrained("unsloth/mistral-7b-bnb-4bit")
+        model.generate("x")
+    """
+    role = read_role(program)
+    assert role.text("checkpoint") == "unsloth/mistral-7b-bnb-4bit"
+    assert isinstance(role.value("gpus_per_pod"), Unknown)
+    assert "device" not in role.fields
+
+
 @pytest.mark.parametrize(
     "program",
     [
@@ -729,3 +741,38 @@ def test_a_model_of_triton_without_its_program_stays_unknown() -> None:
     role = read_role(CONFIG, "models/chat/config.pbtxt")
     assert isinstance(role.value("engine"), Unknown)
     assert isinstance(role.value("checkpoint"), Unknown)
+
+
+LOOP = """
+    import torch
+    from transformers import AutoModelForCausalLM
+    device = CHOSEN
+    model = AutoModelForCausalLM.from_pretrained("gpt2").to(torch.float32)
+    model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for batch in loader:
+        model(batch.to(device)).loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "on_cpu"),
+    [
+        ("'cpu'", True),
+        ("torch.device('cpu')", True),
+        ("'mps' if torch.backends.mps.is_available() else 'cpu'", True),
+        ("'cuda' if torch.cuda.is_available() else 'cpu'", False),
+        ("torch.device('cuda:0')", False),
+        ("find_device()", False),
+    ],
+)
+def test_a_training_loop_that_moves_everything_to_the_processor_takes_no_gpu(chosen: str, on_cpu: bool) -> None:
+    role = read_role(LOOP.replace("CHOSEN", chosen))
+    assert (role.value("gpus_per_pod") == 0) is on_cpu
+
+
+def test_a_device_that_the_caller_may_choose_is_no_processor() -> None:
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default='cpu')\n"
+    role = read_role(parser + textwrap.dedent(LOOP).replace("CHOSEN", "parser.parse_args().device"))
+    assert role.value("gpus_per_pod") != 0

@@ -623,6 +623,12 @@ def test_functions_of_modal_have_hardware_of_their_own() -> None:
     assert open_choice.choices == ("a100-sxm4-80gb", "h100-sxm-80gb")
 
 
+def test_a_package_comes_before_a_module_of_the_same_name() -> None:
+    program = "from vllm import LLM\nfrom bot import MODEL\nLLM(MODEL)"
+    files = {"x.py": program, "bot.py": "MODEL = 'Qwen/Qwen3-8B'", "bot/__init__.py": "MODEL = 'Qwen/Qwen3-32B'"}
+    assert read_role(files, "x.py").value("checkpoint") == "Qwen/Qwen3-32B"
+
+
 def test_a_function_of_modal_gets_what_the_local_entry_point_gives_it() -> None:
     program = """
         import modal

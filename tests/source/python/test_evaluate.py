@@ -426,6 +426,34 @@ def test_a_module_is_found_in_a_folder_that_the_program_adds() -> None:
     assert not isinstance(argument(calls), Constant)
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("Path('own.yaml').exists()", "own.yaml"),
+        ("Path('own.yaml').is_file()", "own.yaml"),
+        ("os.path.exists('own.yaml')", "own.yaml"),
+        ("os.path.isfile(Path('own.yaml'))", "own.yaml"),
+        ("Path('other.yaml').exists()", {"own.yaml", "elsewhere.yaml"}),
+        ("os.path.exists('other.yaml')", {"own.yaml", "elsewhere.yaml"}),
+        ("os.path.exists('main.py')", {"own.yaml", "elsewhere.yaml"}),
+    ],
+)
+def test_a_settings_file_of_the_repository_exists(asked: str, expected: object) -> None:
+    program = f"import os\nfrom pathlib import Path\npath = 'own.yaml'\nif not {asked}:\n    path = 'elsewhere.yaml'\nf(x=path)"
+    assert plain(argument(evaluate(LIBRARY + program, own_yaml="n: 1"))) == expected
+
+
+def test_a_path_is_joined_to_a_path() -> None:
+    program = "from pathlib import Path\nname = Path('own.yaml')\nf(x=str(Path('settings') / name))"
+    assert plain(argument(evaluate(LIBRARY + program))) == "settings/own.yaml"
+
+
+@pytest.mark.parametrize(("path", "expected"), [("own.yaml", False), ("/etc/own.yaml", True)])
+def test_a_path_is_absolute_or_not(path: str, expected: bool) -> None:
+    program = f"from pathlib import Path\nf(x=Path('{path}').is_absolute())"
+    assert plain(argument(evaluate(LIBRARY + program))) is expected
+
+
 def test_raising_system_exit_runs_the_program_that_gives_its_status() -> None:
     program = "def main():\n    f(x=2)\n    return 0\nif __name__ == '__main__':\n    raise SystemExit(main())"
     assert [(plain(call.keywords["x"]), call.reached) for call in evaluate(LIBRARY + program)] == [(2, True)]
