@@ -19,7 +19,6 @@ from gpulint.workload import Field, Unknown
 
 ANY = "*"
 """A package each of whose networks has a function of its name."""
-FOLDER = re.compile(r".*[/\\]")
 CLOSED = frozenset({"ultralytics", "openai-whisper", "faster-whisper"})
 """Libraries whose networks have few shapes, whoever trained them."""
 WEIGHTS = frozenset({"float16", "bfloat16", "float32"})
@@ -84,7 +83,7 @@ def _read_name(call: Object, row: tables.Row, reader: Reader) -> dict[str, Field
         default = row["default"]
         return {"checkpoint": Field(default, reader.origins(None, call.place), row["source"])} if default else {}
     text = render(value)
-    known = network_names.find(row["library"], FOLDER.sub("", text)) if text is not None and row["library"] else None
+    known = network_names.find(row["library"], _find_last_part(text)) if text is not None and row["library"] else None
     field = make_field(reader, value, call.place, known) if known else make_field(reader, value, call.place)
     if not isinstance(field.value, str | Unknown):
         return {}
@@ -95,7 +94,7 @@ def _read_name(call: Object, row: tables.Row, reader: Reader) -> dict[str, Field
 def _bound_own(text: str, field: Field, row: tables.Row) -> dict[str, Field]:
     """Return the largest network that a file can hold whose library has networks of few shapes."""
     name, parameters = network_names.find_largest(row["library"])
-    own = FOLDER.sub("", text.rstrip("/"))
+    own = _find_last_part(text.rstrip("/"))
     largest = json.dumps({"name": f"{own}, at most {name}", "parameters": parameters, "largest": True})
     said = f"{text} is at most as large as {name}, the largest network that {row['package']} loads"
     return {"network": Field(largest, field.origins, source=row["source"], assumption=said)}
@@ -137,4 +136,8 @@ def _read_format(call: Object, row: tables.Row, reader: Reader) -> dict[str, Fie
 def _is_named(call: Object, row: tables.Row) -> bool:
     """Return whether a call names a network of the library, whose number format is known."""
     text = read_text(_find_value(call, row))
-    return text is not None and network_names.find(row["library"], FOLDER.sub("", text)) is not None
+    return text is not None and network_names.find(row["library"], _find_last_part(text)) is not None
+
+
+def _find_last_part(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
