@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.adapters.weights import index, produced
+from gpulint.adapters.weights import produced
 from gpulint.adapters.weights.produced import ENDING, SAME, Produced
 from gpulint.catalog import architecture
 from gpulint.catalog.architecture import gguf_names
@@ -64,6 +64,8 @@ def find(role: Role, workload: Workload, repository: Repository) -> Link | None:
     """Return how the files of the repository make the weights that a role loads; None if that is not known."""
     if not _is_open(role, workload, repository):
         return None
+    from gpulint.adapters.weights import index
+
     known = index.list_produced(workload.document.path, repository)
     for path in _list_paths(role):
         link = _follow(path, workload.document.path, known, engines.find_purpose(role.text("engine")) == "inference")
