@@ -20,7 +20,7 @@ from gpulint.workload import Field, Unknown
 ANY = "*"
 """A package each of whose networks has a function of its name."""
 CLOSED = frozenset({"ultralytics", "openai-whisper", "faster-whisper"})
-"""Libraries whose networks have few shapes, whoever trained them."""
+"""Libraries whose networks have few shapes, also those that somebody trained further."""
 WEIGHTS = frozenset({"float16", "bfloat16", "float32"})
 WIDEST = "compute_type is not known: the weights are taken for 32 bits, the widest format of CTranslate2"
 OWN_FILE = "the weights of a file whose number format is not stated are taken for 32 bits"

@@ -148,7 +148,7 @@ class _Index:
         yield from self._evaluate(path, words, command.environment)
 
     def _read_inline(self, text: str, command: StartedCommand, document: Document) -> Iterator[Produced]:
-        """Yield what a Python program writes that stands in a script; its places are those of the command."""
+        """Yield what a Python program inside a script writes, located at the command that starts it."""
         if not WORDS.search(text.encode("utf-8", "replace")):
             return
         path = f"{document.path}.py"

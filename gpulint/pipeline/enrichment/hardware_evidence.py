@@ -76,7 +76,7 @@ WISHED = re.compile(
     r"\b(?:support\w*|compatib\w*|compar\w*|versus|roadmap|to-?do|faq|upgrade\w*|pricing|acknowledg\w*|related|faster|slower)\b|支持|对比",
     re.IGNORECASE,
 )
-"""Words of sections and lines about what is possible or what others have, whoever ran it."""
+"""Words of sections and lines that name possible or other hardware, even if somebody ran the program on it."""
 ON = re.compile(r"\bon\b|\d\s?[x×]", re.IGNORECASE)
 """Words of a title that says on which hardware a repository runs."""
 LABEL_OF_GKE = "cloud.google.com/gke-accelerator"
