@@ -88,7 +88,7 @@ def _read_container(
     asked = {**_read_hardware(document, path, resources), **given_by_class, **claimed}
     pod = _merge_hardware(document, path, asked, _read_settings(document, spec, path, environment), placed)
     pod |= contradictions.find_contradictions(document, spec, path, environment, bool(resources or claimed))
-    pod |= _read_processes(document, path, environment, invocations)
+    pod |= _read_processes(document, path, environment, invocations, runs_engine=bool(started))
     pod |= image_tag.fields(document, (*path, "image")) if started else _read_program(document, path, invocations, find)
     pod |= _find_cpu_program(document, path, invocations) if resources and not started else {}
     moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in started)
@@ -132,13 +132,20 @@ def _merge_hardware(
 
 
 def _read_processes(
-    document: Document, path: Path, environment: container_command.Environment, invocations: Sequence[Invocation]
+    document: Document,
+    path: Path,
+    environment: container_command.Environment,
+    invocations: Sequence[Invocation],
+    *,
+    runs_engine: bool,
 ) -> dict[str, Field]:
     """Return what the image, the probes, the variables and the commands of a container set for any program."""
     fields = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     fields |= {**image_vendor.fields(document, (*path, "image")), **probes.fields(document, path)}
-    if variable := container_command.find_self_reference(environment):
-        fields["unexpanded_variable"] = variable
+    if document.mentions("$"):
+        from gpulint.adapters.pods import unexpanded  # most containers state their values
+
+        fields |= unexpanded.find(document, path, environment, runs_engine=runs_engine)
     if _joins_ray_cluster(invocations, environment):
         fields["multi_node"] = Field(True, source="Ray in the script")
     return fields

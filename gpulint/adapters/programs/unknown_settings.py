@@ -9,13 +9,12 @@ ignores. A condition of the last is a list of words that must all be true: `key`
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.catalog import tables
+from gpulint.catalog import slips, tables
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
@@ -23,13 +22,7 @@ from gpulint.workload import Field
 
 STRANGE_MAX = 3
 """Maximum of unknown keys in one mapping. A file with more is for a fork or another program."""
-NEAR = 0.86
-"""Minimum similarity of a misspelling to the intended key (difflib's ratio)."""
-LETTERS_MIN = 7
-"""Shorter keys are too similar to one another."""
 TESTED = re.compile(r"(?P<negated>!)?(?P<key>[\w.-]+)(?:(?P<sign>[=~>])(?P<values>.+))?")
-WORD_MIN = 5
-"""A shorter word with one letter replaced is another word: `dora` is not `mora`."""
 SHOWN_MAX = 4
 REQUIREMENTS = ("requirements.txt", "pyproject.toml", "setup.py", "requirements/requirements.txt")
 REQUIREMENTS_BYTES_MAX = 200_000
@@ -102,7 +95,7 @@ def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Probl
             if plain not in names and re.fullmatch(r"[A-Za-z]\w+", plain) and not _is_changed(format, (*mapping, plain))
         }
         for key, plain in strange.items():
-            near = nearest(plain, names - set(plain_keys.values()))
+            near = slips.find_nearest(plain, names - set(plain_keys.values()))
             if near:
                 message = f"{key} is not a setting of {_name_format(format)}; did you mean {near}?"
             elif refuses and len(strange) <= STRANGE_MAX:
@@ -112,39 +105,6 @@ def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Probl
             place = document.locate((*base, str(key)), key=True)
             meant = near.replace("_", "-") if "-" in str(key) else near
             yield Problem("setting-unknown", message, place, (), ((place, str(key), meant),) if near else ())
-
-
-def nearest(key: str, names: frozenset[str]) -> str:
-    """Return the one key that a misspelling means: letters left out, doubled or swapped."""
-    if len(key) < LETTERS_MIN:
-        return ""
-    near = difflib.get_close_matches(key, names, n=1, cutoff=NEAR)
-    return near[0] if near and _is_slip(key, near[0]) else ""
-
-
-def _is_slip(key: str, meant: str) -> bool:
-    """Return True if two keys differ by a typing error: similar words and the same digits."""
-    if re.sub(r"\D", "", key) != re.sub(r"\D", "", meant):
-        return False
-    if key.replace("_", "") == meant.replace("_", ""):
-        return True
-    words, others = key.split("_"), meant.split("_")
-    if len(words) != len(others):
-        return False
-    unlike = [(word, meant_word) for word, meant_word in zip(words, others, strict=True) if word != meant_word]
-    return len(unlike) == 1 and _is_typo(*unlike[0])
-
-
-def _is_typo(word: str, meant: str) -> bool:
-    """Return True if a word is another one with a letter omitted, added, replaced or swapped."""
-    if min(len(word), len(meant)) < WORD_MIN:
-        return f"{word}s" == meant or f"{meant}s" == word
-    if len(word) == len(meant):
-        unlike = [at for at in range(len(word)) if word[at] != meant[at]]
-        swapped = len(unlike) == 2 and unlike[1] == unlike[0] + 1 and word[unlike[0]] == meant[unlike[1]]
-        return len(unlike) == 1 or swapped
-    longer, shorter = sorted((word, meant), key=len, reverse=True)
-    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
 
 
 # ---- keys of other releases

@@ -25,7 +25,7 @@ from gpulint.report.model import (
     Suggestion,
 )
 from gpulint.version import SITE
-from gpulint.workload import Origin, Role, Value, Workload
+from gpulint.workload import Origin, Role, Value, Workload, list_occurrences
 
 INSTANCE_FAMILIES = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
@@ -67,6 +67,8 @@ LABELS: Mapping[str, str] = {
     "startup_budget_s": "{key}: kills after {value}",
     "time_limit_missing": "no --time",
     "unavailable_argument": "{value} is not in this release",
+    "misspelt_argument": "{value} is unknown",
+    "unexpanded_reference": "{value} is not expanded",
     "unexpanded_variable": "${{{value}}} is not expanded",
     "unknown_argument": "{value} is unknown",
     "unlocked_devices": "{value} without IPC_LOCK",
@@ -264,6 +266,18 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         subject=rules_identity.identify_role(workload, role, quantity, _list_compared(rule, role)),
         literal=_find_literal(*primary, facts) if primary else None,
     )
+
+
+def list_further(verdict: Verdict, workload: Workload, facts: Facts) -> Iterator[tuple[Finding, Facts]]:
+    """Yield the findings about the other places in a role where the same mistake occurs, each with its facts."""
+    known, rule = verdict.facts or facts, verdict.rule
+    name = next((name for name in rule.at if name in known.role.fields), "")
+    for occurrence in list_occurrences(known.role.fields, name):
+        there = known.variant(known.role.having(**occurrence))
+        if count_scenarios(rule, there) in (1, 2, 3):
+            finding = make_finding(verdict._replace(facts=there), workload, there)
+            value = str(occurrence[name].value)
+            yield finding._replace(fingerprint=fingerprint(finding.fingerprint, value)), there
 
 
 def _find_literal(name: str, origin: Origin, facts: Facts) -> Related | None:
