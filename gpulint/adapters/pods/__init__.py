@@ -22,7 +22,13 @@ from gpulint.adapters.pods import (
     runtime_class,
     sealed,
 )
-from gpulint.adapters.programs import container_command, custom_arguments, nccl_variables, python_program
+from gpulint.adapters.programs import (
+    container_command,
+    custom_arguments,
+    nccl_variables,
+    python_program,
+    visible_devices,
+)
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities, hardware, resource_names
 from gpulint.engines import Argument, Invocation, Reading
@@ -88,6 +94,7 @@ def _read_container(
     asked = {**_read_hardware(document, path, resources), **given_by_class, **claimed}
     pod = _merge_hardware(document, path, asked, _read_settings(document, spec, path, environment), placed)
     pod |= contradictions.find_contradictions(document, spec, path, environment, bool(resources or claimed))
+    pod |= visible_devices.cut_short(environment, pod["gpus_per_pod"])
     pod |= _read_processes(document, path, environment, invocations, runs_engine=bool(started))
     pod |= image_tag.fields(document, (*path, "image")) if started else _read_program(document, path, invocations, find)
     pod |= _find_cpu_program(document, path, invocations) if resources and not started else {}

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.adapters.programs import variable_names
+from gpulint.adapters.programs import variable_names, visible_devices
 from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field, gather
@@ -103,7 +103,7 @@ def fields(environment: Mapping[str, Argument]) -> dict[str, Field]:
         name = next((name for name in switch if is_set(environment, name, switch[name])), "")
         if name and not (fact == "slowing_variable" and _is_explained(environment[name])):
             facts[fact] = _show(name, environment[name])
-    facts |= _find_idle(environment)
+    facts |= {**_find_idle(environment), **visible_devices.find_repeated(environment)}
     if name := next((name for name in environment if RECEIVING.fullmatch(name)), ""):
         facts["receive_variable"] = Field(name, (environment[name].origin,))
     connections = environment.get("CUDA_DEVICE_MAX_CONNECTIONS")

@@ -115,7 +115,9 @@ def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Probl
             and re.fullmatch(r"[A-Za-z]\w+", plain)
             and not _is_changed(format, (*table.mapping, plain))
         }
-        owner = f"{_name_format(format)}'s {'.'.join(table.mapping)}" if table.mapping else _name_format(format)
+        owner = (
+            f"{_name_format(format)}'s {'.'.join(map(str, table.mapping))}" if table.mapping else _name_format(format)
+        )
         for key, plain in strange.items():
             near = _find_nearest(plain, table, frozenset(plain_keys.values()))
             section = "" if near else _find_section(plain, table, format)
@@ -145,7 +147,9 @@ def _find_section(plain: str, table: NameTable, format: str) -> str:
     """Return the one section of a format that has a key which its file states at the top; empty if none or several do."""
     if table.mapping or len(plain) < OWN_MIN:
         return ""
-    sections = [".".join(other.mapping) for other in _load_names(format) if other.mapping and plain in other.names]
+    sections = [
+        ".".join(map(str, other.mapping)) for other in _load_names(format) if other.mapping and plain in other.names
+    ]
     return sections[0] if len(sections) == 1 else ""
 
 
