@@ -103,6 +103,7 @@ def _read_container(
         own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}
         own |= _read_model_name(given, reading)
         own |= _complete_engine(document, spec, path, own, environment, moved)
+        own |= gpu_resources.find_uncounted(document, resources, own)
         command = python_program.choose(invocations)
         container = container_command.read_container(document, path, environment)
         role = Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended, command=command)
