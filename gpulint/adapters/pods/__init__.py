@@ -42,6 +42,14 @@ DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
+MISTAKES = frozenset(
+    {
+        *("misspelt_variable", "unread_variable", "renamed_variable", "retired_variable", "impossible_value"),
+        *("silent_value", "interface_mistaken", "unexpanded_reference", "unexpanded_variable"),
+        "repeated_visible_device",
+    }
+)
+"""Facts for which a container without GPUs is reported."""
 REQUESTED = Unknown("each request names the model", "caller's variable")
 """The model of an Ollama server for which no command pulls one."""
 
@@ -60,6 +68,35 @@ def roles(
         for role in _read_container(document, spec, path, placed, given, supplied):
             yield role.having(**of_pod)
             of_pod = {}
+
+
+def list_without_gpus(document: Document, spec: Path, supplied: Mapping[str, Argument] = {}) -> Iterator[Role]:
+    """Yield one role for each container without GPUs whose variables or words hold a mistake: a launcher, a submitter."""
+    for path in _list_containers(document, spec):
+        if _list_resources(document, path) or not isinstance(document.get((*path, "image")), str):
+            continue
+        environment = container_environment.read(document, path, supplied)
+        find = functools.partial(mounted_files.file, document, spec, path)
+        invocations = _list_invocations(document, spec, path, environment, find)
+        if _read_engines(invocations, find, idle=True) or _find_claimed(document, spec, path):
+            continue
+        stated = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
+        if document.mentions("$") and any(map(_starts_ranks, invocations)):
+            from gpulint.adapters.pods import unexpanded  # most containers state their values
+
+            stated |= unexpanded.find(document, path, environment, runs_engine=False)
+        if not MISTAKES & stated.keys():
+            continue
+        name = document.get((*path, "name"))
+        anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
+        none = {"gpus_per_pod": Field(0, (anchor,)), "device": Field("cpu", (anchor,))}
+        command = python_program.choose(invocations)
+        yield Role(str(name or path[-1]), anchor, {**stated, **none}, command=command)
+
+
+def _starts_ranks(invocation: Invocation) -> bool:
+    """Return whether a program is started by a launcher of ranks."""
+    return any(step.launcher in processes.RANKED for step in launchers.unwrap(invocation.arguments).steps)
 
 
 def _list_containers(document: Document, spec: Path) -> Iterator[Path]:

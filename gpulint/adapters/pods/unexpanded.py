@@ -6,7 +6,7 @@ A reference counts only if the container defines the variable: otherwise a tool 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gpulint.adapters.programs.container_command import SHELLS, Environment
 from gpulint.source.documents import Document, Path
@@ -44,9 +44,12 @@ def _find_in_values(document: Document, path: Path, variables: Environment) -> I
 
 
 def _find_in_words(
-    document: Document, path: Path, variables: Mapping[str, object], runs_engine: bool
+    document: Document, path: Path, variables: Environment, runs_engine: bool
 ) -> Iterator[dict[str, Field]]:
-    """Yield the references in the words of a command that no shell reads."""
+    """Yield the references in the words of a command that no shell reads.
+
+    Words of a variable's text are arguments that an operator's own shell takes from it.
+    """
     words = [
         (Origin(document, (*path, key, at)), word)
         for key in ("command", "args")
@@ -56,10 +59,11 @@ def _find_in_words(
     ]
     if not (document.get((*path, "command")) or runs_engine) or any(_starts_shell(word) for _, word in words):
         return
+    texts = "\n".join(argument.text or "" for argument in variables.values())
     for origin, word in words:
         for reference in REFERENCE.finditer(word):
             known = reference["brace"] or reference["bare"]
-            if known in variables:
+            if known in variables and word not in texts:
                 yield _describe(reference, known, origin)
 
 

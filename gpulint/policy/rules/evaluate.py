@@ -134,12 +134,15 @@ class RuleDefect(Exception):
 
 
 def select(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
-    """Yield the rules that apply to this role."""
-    if role.text("device") not in ("", "gpu"):
+    """Yield the rules that apply to this role: without a GPU, those about what its own words state."""
+    device = role.text("device")
+    if device not in ("", "gpu", "cpu"):
         return
     is_part = bool(role.text("part_of"))
     for rule in rules:
         target = rule.target
+        if device == "cpu" and not (target.anywhere and all(name in role.fields for name in cel.find_names(rule.when))):
+            continue
         if is_part and rule.family in INSTANCE_FAMILIES:
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
