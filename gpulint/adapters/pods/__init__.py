@@ -25,7 +25,9 @@ from gpulint.adapters.pods import (
 from gpulint.adapters.programs import (
     container_command,
     custom_arguments,
+    launchers,
     nccl_variables,
+    processes,
     python_program,
     visible_devices,
 )

@@ -38,6 +38,8 @@ PINNED = re.compile(
 """A requirement that allows no newer release than it names."""
 SINCE = re.compile(r"not in (?P<package>Transformers|TRL) (?P<release>\d[\d.]*)")
 Release = tuple[int, ...]
+OF_TRAINERS: Mapping[str, str] = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
+"""Trainers whose arguments are also keys of their configuration files, and the format of these."""
 
 
 class NameTable(NamedTuple):

@@ -191,7 +191,9 @@ def _read_target(data: Mapping[str, object]) -> Target:
     engine, anywhere = data.get("engine"), data.get("anywhere") is True
     if isinstance(engine, dict):
         does = _read_words(engine.get("does"))
-        return Target(str(data["scope"]), _read_words(data.get("kind")), (), does, engine.get("unknown", False), anywhere)
+        return Target(
+            str(data["scope"]), _read_words(data.get("kind")), (), does, engine.get("unknown", False), anywhere
+        )
     return Target(str(data["scope"]), _read_words(data.get("kind")), _read_words(engine), anywhere=anywhere)
 
 
