@@ -85,7 +85,7 @@ def test_a_program_that_starts_no_ranks_may_expand_references_itself(tmp_path: P
 def test_every_mistake_of_an_mpi_launcher_is_found_once(tmp_path: Path) -> None:
     found = [entry for entry in find(tmp_path, MPI) if entry[0].startswith("variable")]
     assert sorted(found, key=lambda entry: (entry[1], entry[0])) == [
-        ("variable-misspelt", 13),
-        ("variable-value-impossible", 13),
-        ("variable-misspelt", 15),
+        ("variable-misspelt", 14),
+        ("variable-value-impossible", 14),
+        ("variable-misspelt", 16),
     ]
