@@ -87,8 +87,21 @@ def read(invocation: Invocation) -> Reading | None:
         if any(word in said for word in package_data.list_mentions(HERE)[name]):
             reading: Reading | None = _import(name).read(invocation)
             if reading is not None:
-                return reading
+                return _add_unread(reading, invocation)
     return None
+
+
+def _add_unread(reading: Reading, invocation: Invocation) -> Reading:
+    """Return a reading with the variables that are named after the engine and that it does not read."""
+    engine, release = (
+        str(reading.fields[name].value) if name in reading.fields else "" for name in ("engine", "engine_version")
+    )
+    if not any(name.startswith(f"{engine.upper()}_") for name in invocation.environment):
+        return reading
+    from gpulint.engines import unread_variables  # most programs get none
+
+    found = unread_variables.find(engine, release, invocation)
+    return reading._replace(fields={**reading.fields, **found}) if found else reading
 
 
 def _program(words: tuple[Argument, ...]) -> tuple[Argument, ...]:

@@ -27,7 +27,10 @@ PARSES = frozenset({"parse_args", "parse_known_args"})
 `make_arg_parser` and `add_cli_args` return."""
 VLLM = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 SGLANG = frozenset({"Engine", "ServerArgs", "Runtime"})
-NOTICES = ("_argument",)
+OF_SPELLING = frozenset(
+    {"abbreviated_argument", "misspelt_argument", "unknown_argument", "impossible_argument", "unsplit_argument"}
+)
+"""Notices about how the words of a command are written."""
 OFFLINE_TOKENS = Field(8192, source="default of vLLM's LLM class, 16,384 on some GPUs")
 """vllm v0.8.0 and v0.33.0 vllm/engine/arg_utils.py, UsageContext.LLM_CLASS: 16,384 from 70 GiB on except on the A100, and
 8,192 on other GPUs, where the server takes 8,192 and 2,048."""
@@ -106,8 +109,11 @@ def _find_words(call: Object, reader: Reader, given: Sequence[Argument]) -> list
 
 
 def _clean(reading: Reading, call: Object, reader: Reader) -> Reading:
-    """Return a reading without notices about the spelling of arguments, which a call does not have."""
-    fields = {name: field for name, field in reading.fields.items() if not name.endswith(NOTICES)}
+    """Return a reading without notices about the spelling of arguments, which a call does not have.
+
+    An argument that a release removed stays: the call refuses it as the command does.
+    """
+    fields = {name: field for name, field in reading.fields.items() if name not in OF_SPELLING}
     if "engine" in fields:
         fields["engine"] = replace(fields["engine"], origins=command_line.find_origins(_locate(call, reader)))
     release = fields.get("engine_version")

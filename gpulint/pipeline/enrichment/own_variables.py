@@ -10,6 +10,7 @@ from gpulint.workload import Role, Workload, gather, list_occurrences
 
 UNREAD = {
     "misspelt_variable": ("misspelt_variable", "meant_variable"),
+    "unread_engine_variable": ("unread_engine_variable", "unread_engine_variable_instead"),
     "unread_variable": ("unread_variable", "unread_variable_library", "unread_variable_instead"),
 }
 """The facts about a variable that no library reads, by the one that names it."""
