@@ -102,6 +102,8 @@ LABEL_MAX = 80
 """A longer value is left out of a label: the line above shows it."""
 FITTED = ("fitted: ", "measured: ")
 """How the values of fitted rows begin; their sources are in the reference of facts."""
+ROOM, ROOM_SHARE = "_room_bytes", 0.25
+"""Quantities of memory that is left, and the share of a GPU's memory above which only the worst case fails."""
 TEXTS = frozenset({"python", "notebook", "shell"})
 """Formats of files that a checked one only names: it starts them, or takes a value from them."""
 
@@ -217,8 +219,17 @@ def _is_plausible(rule: Rule, facts: Facts) -> bool:
 
     A scenario sets every uncertain term to its worst value at once. A note that contradicts its own interval is a false alarm.
     """
-    values = {name: _end(name, facts) for name in cel.find_names(rule.when)}
+    names = cel.find_names(rule.when)
+    if any(_has_room(name, facts) for name in names):
+        return False
+    values = {name: _end(name, facts) for name in names}
     return cel.evaluate(rule.when, values) is True
+
+
+def _has_room(name: str, facts: Facts) -> bool:
+    """True if a quantity is the memory that a step leaves, and it likely leaves more than `ROOM_SHARE` of the GPU's."""
+    room, memory = (facts.number(name), facts.number("device_memory_bytes")) if name.endswith(ROOM) else (None, None)
+    return room is not None and memory is not None and room > ROOM_SHARE * memory
 
 
 def _end(name: str, facts: Facts) -> Value:
