@@ -130,17 +130,20 @@ class _Suggesting:
     def _suggest_role(self, role: EvaluatedRole) -> SuggestedRole:
         outcome, suggestions = self._resolve_conditional(role)
         findings: list[Behind] = []
+        keys: list[Hashable] = []
         for verdict in outcome.verdicts:
             name = verdict.rule.name
             if self._has_alternatives and name not in suggestions:
                 suggestions[name] = self._suggest(verdict, role)
             finding = evaluate.make_finding(verdict, role.workload, role.facts)
-            findings.append((finding._replace(suggestions=suggestions.get(name, ())), role.facts))
-        keys = tuple(
-            self._identify(verdict, role) if finding.suggestions else None
-            for verdict, (finding, _) in zip(outcome.verdicts, findings, strict=True)
-        )
-        return SuggestedRole(role, outcome, tuple(findings), keys)
+            finding = finding._replace(suggestions=suggestions.get(name, ()))
+            findings.append((finding, role.facts))
+            keys.append(self._identify(verdict, role) if finding.suggestions else None)
+            for further, there in evaluate.list_further(verdict, role.workload, role.facts):
+                replaced = _replace_word(verdict.rule, there) if self._has_alternatives else ()
+                findings.append((further._replace(suggestions=replaced), role.facts))
+                keys.append(None)
+        return SuggestedRole(role, outcome, tuple(findings), tuple(keys))
 
     def _resolve_conditional(self, role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[Suggestion, ...]]]:
         """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb

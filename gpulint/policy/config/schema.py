@@ -471,6 +471,9 @@ class TargetFile(Strict):
     engine: str | list[str] | EngineFile = pydantic.Field(
         [], description="an engine, several, or what an engine does: {does: shards_weights}"
     )
+    anywhere: bool = pydantic.Field(
+        False, description="also containers without a GPU, if they state every fact that the condition compares"
+    )
 
 
 class ExamplesFile(Strict):
