@@ -1,0 +1,62 @@
+"""Errors for what a program's own source refuses, and warnings where a release may load it."""
+
+from __future__ import annotations
+
+import pytest
+import samples
+
+EXPERTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: chat}}
+spec:
+  nodeSelector: {{{selector}}}
+  containers:
+    - name: server
+      image: {image}
+      command: [{command}]
+      args: [{arguments}]
+      resources: {{limits: {{{resource}: 8}}}}
+      volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
+  volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}]
+"""
+H200 = "cloud.google.com/gke-accelerator: nvidia-h200-141gb"
+VLLM, SGLANG = 'vllm, serve, "MiniMaxAI/MiniMax-M2.5"', "python3, -m, sglang.launch_server"
+RULES = {"expert-blocks-split", "quantised-shard-misaligned"}
+
+
+def read_severities(image: str, arguments: str, selector: str = H200, resource: str = "nvidia.com/gpu") -> set[str]:
+    command = SGLANG if "sglang" in image else VLLM
+    spec = EXPERTS.format(selector=selector, image=image, command=command, arguments=arguments, resource=resource)
+    return {f"{one.rule} {one.severity.word}" for one in samples.report(spec).open if one.rule in RULES}
+
+
+ERROR, WARNING = {"expert-blocks-split error"}, {"quantised-shard-misaligned warning"}
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("vllm/vllm-openai:v0.12.0", ERROR),
+        ("vllm/vllm-openai:v0.25.0", ERROR),
+        ("vllm/vllm-openai:v0.29.0", WARNING),
+        ("vllm/vllm-openai:latest", WARNING),
+    ],
+)
+def test_vllm_until_0_25_refuses_experts_of_192_columns(image: str, expected: set[str]) -> None:
+    assert read_severities(image, "--tensor-parallel-size=8, --max-model-len=8192") == expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["--tensor-parallel-size=4", "--tensor-parallel-size=8, --enable-expert-parallel", "--tensor-parallel-size=2"],
+)
+def test_whole_blocks_and_whole_experts_are_loaded(arguments: str) -> None:
+    assert read_severities("vllm/vllm-openai:v0.12.0", f"{arguments}, --max-model-len=8192") == set()
+
+
+def test_sglang_refuses_them_on_nvidia_and_may_pad_them_on_amd() -> None:
+    arguments = '--model-path, "MiniMaxAI/MiniMax-M2.5", --tp-size=8, --context-length=8192'
+    assert read_severities("lmsysorg/sglang:v0.5.6", arguments) == ERROR
+    label = "amd.com/gpu.product-name: AMD_Instinct_MI300X_OAM"
+    assert read_severities("lmsysorg/sglang:v0.5.6-rocm700-mi30x", arguments, label, "amd.com/gpu") == WARNING
