@@ -60,3 +60,36 @@ def test_sglang_refuses_them_on_nvidia_and_may_pad_them_on_amd() -> None:
     assert read_severities("lmsysorg/sglang:v0.5.6", arguments) == ERROR
     label = "amd.com/gpu.product-name: AMD_Instinct_MI300X_OAM"
     assert read_severities("lmsysorg/sglang:v0.5.6-rocm700-mi30x", arguments, label, "amd.com/gpu") == WARNING
+
+
+SLICES = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: sliced}}
+spec:
+  nodeSelector: {{nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}}
+  containers:
+    - name: server
+      image: {image}
+      args: [{arguments}]
+      resources: {{limits: {{nvidia.com/mig-3g.40gb: 2}}}}
+      volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
+  volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}]
+"""
+ON_SLICES = {"ranks-on-mig-slices", "tensor-parallel-over-mig"}
+
+
+@pytest.mark.parametrize(
+    ("image", "sizes", "expected"),
+    [
+        ("vllm/vllm-openai:v0.25.0", "--tensor-parallel-size=2", {"ranks-on-mig-slices error"}),
+        ("vllm/vllm-openai:v0.10.1", "--pipeline-parallel-size=2", {"ranks-on-mig-slices error"}),
+        ("vllm/vllm-openai:v0.26.0", "--tensor-parallel-size=2", {"tensor-parallel-over-mig warning"}),
+        ("vllm/vllm-openai:latest", "--tensor-parallel-size=2", {"tensor-parallel-over-mig warning"}),
+        ("vllm/vllm-openai:v0.10.1", "--tensor-parallel-size=1", set()),
+    ],
+)
+def test_ranks_on_slices_are_an_error_where_nccl_knows_no_slices(image: str, sizes: str, expected: set[str]) -> None:
+    arguments = f"--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=8192, {sizes}"
+    found = samples.report(SLICES.format(image=image, arguments=arguments)).open
+    assert {f"{one.rule} {one.severity.word}" for one in found if one.rule in ON_SLICES} == expected
