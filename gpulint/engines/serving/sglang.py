@@ -147,6 +147,7 @@ def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity, including what some arguments imply for others."""
     fields = command_line.read_fields(stated)
     length = fields.get("max_model_len")
+    fields["max_num_seqs_stated"] = Field("max_num_seqs" in fields)
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     for derived in (_read_parallelism, _read_chunks, _read_adapters, _read_host_cache, _read_disaggregation):
         fields |= derived(fields)
