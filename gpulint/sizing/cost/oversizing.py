@@ -167,6 +167,24 @@ def enough_replicas(load_share: float, service_replicas: float) -> int:
     return max(_AVAILABLE, math.ceil(load_share * service_replicas / _BUSY))
 
 
+def enough_data_parallel(load_share: float, data_parallel: int) -> int:
+    """Data-parallel ranks of each instance that carry the declared load at 80 % of their capacity.
+
+    enough_data_parallel = max(1, ceil(load_share · data_parallel / 0.8))
+
+    Args:
+        load_share: of all ranks. data_parallel: present ranks of an instance.
+    Returns:
+        ranks; one pod fails as a whole, so a second rank keeps nothing available.
+
+    >>> enough_data_parallel(0.1, 2), enough_data_parallel(0.39, 8)
+    (1, 4)
+
+    Source: as enough_replicas.
+    """
+    return max(1, math.ceil(load_share * data_parallel / _BUSY))
+
+
 _BUSY = 0.8
 _AVAILABLE = 2
 
