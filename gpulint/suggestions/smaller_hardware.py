@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import posixpath
+import re
 from dataclasses import replace
 
 from gpulint.catalog import hardware, offers
@@ -32,6 +34,10 @@ OF_HARDWARE = frozenset(
 """Fields that state how much hardware there is, and how the model is spread over it."""
 INTERACTIVE_S = 0.03
 """The longest time per token of a single request: MLCommons, MLPerf Inference v5.1, Llama 3.1 8B, interactive scenario."""
+TRIAL = re.compile(r"(?:^|[^a-z])(?:tests?|e2e|bench(?:mark)?s?|scal(?:e|ing|ability)|perf)(?![a-z])")
+"""Names of tests, which may need the GPUs to show how a program scales."""
+SHOWN = re.compile(r"(?:^|[^a-z])(?:examples?|samples?|demos?|tutorials?|guides?|recipes?|docs?)(?![a-z])")
+"""Names of folders of examples, whose small model stands for another."""
 EVALUATIONS = 20
 """Evaluations of all rules that one search counts as."""
 
@@ -40,9 +46,12 @@ def find_smaller(role: EvaluatedRole) -> Fit | None:
     """Return the cheapest hardware that holds a service in every scenario, if it costs less than what it has.
 
     It holds the requests that the service runs at once, each as long as is allowed, if their number is stated; else one.
-    None if the service has no more GPUs than the smallest machine that its accelerator is sold in.
+    None if the service has no more GPUs than the smallest machine that its accelerator is sold in, and for tests and
+    examples.
     """
     facts = role.facts
+    if _is_trial(role):
+        return None
     cloud = _find_cloud(facts)
     offered = offers.list_offers(facts.role.available, cloud)
     if _is_one_machine(facts, offered):
@@ -56,6 +65,14 @@ def find_smaller(role: EvaluatedRole) -> Fit | None:
         lambda tried: _serves(tried, tokens) and smallest_fit.adds_no_error(severe, tried, role.outcome),
     )
     return found[0] if found and _is_smaller(found[0], facts) else None
+
+
+def _is_trial(role: EvaluatedRole) -> bool:
+    """Whether names in the repository say that a service is a test or an example."""
+    path = role.facts.role.anchor.location().path
+    folder = "" if posixpath.isabs(path) else posixpath.dirname(path).lower()
+    names = f"{role.workload.name} {role.facts.role.name}".lower()
+    return bool(TRIAL.search(folder) or SHOWN.search(folder) or TRIAL.search(names))
 
 
 def _find_cloud(facts: Facts) -> str | None:

@@ -97,6 +97,7 @@ PLAUSIBLE = {
     "a batch limit that all GPUs need": service(f"{LARGE}, --max-num-seqs=64", 8),
     "a load that the replicas carry": service(SMALL, 8, said=f'gpulint/concurrency: "2000", {USUAL}'),
     "a stated time per token": service(SMALL, 8, said=f"gpulint/tpot: 2ms, {USUAL}"),
+    "a test by its name": service(SMALL, 8).replace("name: chat\n", "name: scale-test\n"),
     "adapters of many customers": service(f"{SMALL}, --enable-lora", 8),
 }
 
@@ -104,6 +105,23 @@ PLAUSIBLE = {
 @pytest.mark.parametrize("spec", PLAUSIBLE.values(), ids=PLAUSIBLE.keys())
 def test_a_plausible_size_is_left_alone(spec: str) -> None:
     assert find_size(spec) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "is_named"),
+    [
+        ("deploy/chat.yaml", True),
+        ("latest/chat.yaml", True),
+        ("sample.yaml", True),
+        ("tests/e2e/chat.yaml", False),
+        ("benchmarks/chat.yaml", False),
+        ("perf-scaling/chat.yaml", False),
+        ("examples/chat.yaml", False),
+    ],
+)
+def test_tests_and_examples_may_need_their_gpus(path: str, is_named: bool) -> None:
+    found = samples.report(service(SMALL, 8), path).open
+    assert ("gpus-beyond-model" in {one.rule for one in found}) is is_named
 
 
 def test_a_team_that_has_no_smaller_machine_hears_nothing() -> None:
