@@ -83,9 +83,11 @@ def _find_cloud(facts: Facts) -> str | None:
 
 
 def _is_one_machine(facts: Facts, offered: tuple[offers.Offer, ...]) -> bool:
-    """Whether the accelerator is not sold in a smaller machine than what the service takes."""
+    """Whether the accelerator is not sold in a smaller machine than what the service takes, or a job takes one whole node."""
     gpus, accelerator = facts.expected("workload_gpus"), facts.role.text("accelerator")
     least = min((offer.node_gpus for offer in offered if offer.accelerator == accelerator), default=1)
+    if facts.role.value("whole_node") is True and facts.expected("gpus_per_pod") == gpus:
+        return True
     return not isinstance(gpus, int | float) or gpus <= least
 
 

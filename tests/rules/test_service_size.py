@@ -107,6 +107,15 @@ def test_a_plausible_size_is_left_alone(spec: str) -> None:
     assert find_size(spec) == []
 
 
+@pytest.mark.parametrize(("line", "is_named"), [("#SBATCH --exclusive", False), ("#SBATCH --mem=64G", True)])
+def test_a_job_that_takes_a_whole_node_cannot_take_less(line: str, is_named: bool) -> None:
+    text = (
+        f"#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:h100:8\n#SBATCH --time=08:00:00\n{line}\n"
+        "vllm serve Qwen/Qwen2.5-1.5B-Instruct --tensor-parallel-size 4 --data-parallel-size 2 --max-model-len 8192\n"
+    )
+    assert bool(find_size(text)) is is_named
+
+
 @pytest.mark.parametrize(
     ("path", "is_named"),
     [
