@@ -55,6 +55,15 @@ def test_whole_blocks_and_whole_experts_are_loaded(arguments: str) -> None:
     assert read_severities("vllm/vllm-openai:v0.12.0", f"{arguments}, --max-model-len=8192") == set()
 
 
+@pytest.mark.parametrize(
+    "further",
+    ["--ep-size=8", "--moe-a2a-backend=deepep", "--enable-ep-moe", "--enable-deepep-moe", "--moe-dp-size=2"],
+)
+def test_sglang_spreads_whole_experts_or_wider_shards(further: str) -> None:
+    arguments = f'--model-path, "MiniMaxAI/MiniMax-M2.5", --tp-size=8, --context-length=8192, {further}'
+    assert ERROR.isdisjoint(read_severities("lmsysorg/sglang:v0.5.4", arguments))
+
+
 def test_sglang_refuses_them_on_nvidia_and_may_pad_them_on_amd() -> None:
     arguments = '--model-path, "MiniMaxAI/MiniMax-M2.5", --tp-size=8, --context-length=8192'
     assert read_severities("lmsysorg/sglang:v0.5.6", arguments) == ERROR
