@@ -93,6 +93,8 @@ def starts_program(source: Source, repository: Repository) -> bool:
         return is_entry and _computes(repository.list_imported(source.path), repository)
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False
+    if documents.is_build(source.path):
+        return False
     names = dict.fromkeys(documents.list_mentioned(source.content))
     paths = [path for name in names for path in repository.find_programs(name, source.path)]
     excess.is_over(len(paths), PROGRAMS_MAX, MANY_PROGRAMS)
