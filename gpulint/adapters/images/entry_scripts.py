@@ -1,4 +1,4 @@
-"""Entry scripts: whether an image starts a script of the repository, and that image is a workload by itself or by another file."""
+"""Entry scripts: whether an image starts a script of the repository, and is a workload by itself or by another file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpulint.workload import Build
 
 
 def runs_elsewhere(path: str, repository: Repository) -> bool:
-    """Return whether a script is what an image starts that a compose file builds, that another file names, or that is a workload."""
+    """Return whether an image starts a script, and a compose file builds it, another file names it, or it is a workload."""
     name = posixpath.basename(path).encode()
     for dockerfile in join.list_dockerfiles(path, repository):
         content = repository.read(dockerfile)
