@@ -6,6 +6,7 @@ import textwrap
 
 import pytest
 
+from gpulint.adapters.platforms import anyscale
 from gpulint.pipeline import enrichment
 from gpulint.pipeline.rule_tests.samples import ExampleRepository
 from gpulint.workload import Role, Unknown
@@ -44,7 +45,10 @@ def test_the_program_of_a_job_is_no_workload_of_its_own() -> None:
 
 
 def test_the_number_of_machines_is_open_if_anyscale_scales_them() -> None:
-    (role,) = read(JOB.replace("min_nodes: 2", "min_nodes: 0"))
+    repository = ExampleRepository({"job.yaml": textwrap.dedent(JOB.replace("min_nodes: 2", "min_nodes: 0")).encode()})
+    (document,) = repository.read_documents("job.yaml")
+    (workload,) = anyscale.workloads(document, repository)
+    (role,) = workload.roles
     assert (role.value("gpus_per_pod"), isinstance(role.value("pods_per_replica"), Unknown)) == (8, True)
 
 
