@@ -228,7 +228,7 @@ def _evaluate_workload(workload: Workload, repository: Repository, policy: Resol
 
 def _evaluate_role(role: Role, workload: Workload, repository: Repository, policy: ResolvedPolicy) -> EvaluatedRole:
     """Evaluate a role; what rests on the example of a file that nobody committed is one step lower."""
-    found = _evaluate_inferred(role, workload, repository, policy)
+    found = evaluated_role.cap_errors(_evaluate_inferred(role, workload, repository, policy))
     example = role.text("settings_example")
     if not example:
         return found

@@ -79,7 +79,7 @@ MENTIONS = (
 TRIGGERS = ()
 READS = ("python", "notebook")
 MACHINE = "any host"
-ONE = Field(1, source="one machine unless stated otherwise")
+ONE = Field(1, source="one machine unless stated otherwise", basis="open")
 RUN = Field(1, source="one run")
 HOSTED = frozenset({"runpod.serverless.start"})
 """Calls of a program whose image the platform itself starts: docs.runpod.io/serverless/workers/handler-functions."""

@@ -220,7 +220,7 @@ def _mark_defaults(reading: Reading, calls: Sequence[Object]) -> Reading:
         found = next(
             (defaults[key] for origin in field.origins if (key := (origin.document.path, origin.span)) in defaults), ""
         )
-        fields[name] = replace(field, assumption=found) if found and not field.assumption else field
+        fields[name] = replace(field, assumption=found, basis="open") if found and not field.assumption else field
     return reading._replace(fields=fields)
 
 

@@ -142,7 +142,7 @@ def _mark(fields: Mapping[str, Field], found: Sequence[Layer]) -> dict[str, Fiel
         places = ((origin.document.path, origin.span) for origin in field.origins)
         argument = next((replaceable[place] for place in places if place in replaceable), "")
         assumed = bool(argument) and not field.assumption
-        marked[name] = replace(field, assumption=REPLACEABLE.format(argument)) if assumed else field
+        marked[name] = replace(field, assumption=REPLACEABLE.format(argument), basis="open") if assumed else field
     return marked
 
 
