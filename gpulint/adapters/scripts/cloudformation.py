@@ -6,7 +6,7 @@ Each resource is read as the commands that it runs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpulint.adapters.claim import Claim
@@ -63,11 +63,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             for variant in replica.items(document, (*path, "ProductionVariants")):
                 yield from _read_variant(document, name, variant, repository)
         elif type_ in MACHINES:
-            place = (*path, *MACHINES[type_])
-            machine = _find_machine(document, (*place, "InstanceType"))
-            if machine.get("gpus_per_pod", Field(1)).value != 0:
-                script = _build_script(document, (*place, "UserData"))
-                yield from _run(document, name, script, machine, Origin(document, path), repository)
+            yield from _read_machine(document, name, (*path, *MACHINES[type_]), repository)
         elif type_ in CONTAINERS:
             yield from _read_containers(document, name, (*path, CONTAINERS[type_]), repository)
 
@@ -93,8 +89,9 @@ def _find_machine(document: Document, path: Path) -> dict[str, Field]:
     if node is None or not node.accelerator:
         absent = machine_types.has_gpus(stated.text.removeprefix("ml."), "aws") is False or node is not None
         return {"gpus_per_pod": Field(0, stated.origins)} if absent else {}
-    found = {"accelerator": node.accelerator, "gpus_per_pod": node.node_gpus, "instance_type": node.instance_type}
-    return {name: Field(value, stated.origins, assumption=stated.assumption) for name, value in found.items()}
+    first = Field(node.accelerator, stated.origins, assumption=stated.assumption)
+    counted, named = replace(first, value=node.node_gpus), replace(first, value=node.instance_type)
+    return {"accelerator": first, "gpus_per_pod": counted, "instance_type": named}
 
 
 def _find_only_machine(document: Document) -> dict[str, Field]:
@@ -115,6 +112,36 @@ def _find_only_machine(document: Document) -> dict[str, Field]:
 # ---- what runs
 
 
+def _read_machine(document: Document, name: str, path: Path, repository: Repository) -> Iterator[Workload]:
+    """Yield what a machine starts by its script; settings for cloud-init in another form are not read."""
+    machine, start = _find_machine(document, (*path, "InstanceType")), document.node((*path, "UserData"))
+    if start is None or machine.get("gpus_per_pod", Field(1)).value == 0:
+        return
+    builder = Builder(start.start)
+    defaults = values.add(builder, document, (*path, "UserData"))
+    script = builder.finish()
+    if script.text.lstrip().startswith("#!"):
+        for workload in _run(document, name, script, machine, Origin(document, path), repository):
+            yield replace(workload, roles=tuple(_mark(role, defaults) for role in workload.roles))
+
+
+def _is_alone(role: Role) -> Role:
+    """Return the program of a container, whose GPUs no other program has."""
+    return replace(role, fields={name: field for name, field in role.fields.items() if name != "engines_on_card"})
+
+
+def _mark(role: Role, defaults: Sequence[values.Default]) -> Role:
+    """Return a role whose fields say which parameters they have by their defaults."""
+    fields = {name: _mark_field(field, defaults) for name, field in role.fields.items()}
+    return replace(role, fields=fields)
+
+
+def _mark_field(field: Field, defaults: Sequence[values.Default]) -> Field:
+    spans = [origin.span for origin in field.origins if origin.span is not None]
+    said = [one.assumption for one in defaults for start, end in spans if start < one.span[1] and one.span[0] < end]
+    return replace(field, assumption=said[0]) if said and not field.assumption else field
+
+
 def _read_variant(document: Document, name: str, path: Path, repository: Repository) -> Iterator[Workload]:
     """Yield the model of a variant of an endpoint, on each of its machines."""
     machine = _find_machine(document, (*path, "InstanceType"))
@@ -124,12 +151,13 @@ def _read_variant(document: Document, name: str, path: Path, repository: Reposit
     if model is None:
         return
     gpus = machine["gpus_per_pod"].value if "gpus_per_pod" in machine else None
-    commands = cloudformation_endpoints.build(document, model, gpus if isinstance(gpus, int) else None)
+    commands, defaults = cloudformation_endpoints.build(document, model, gpus if isinstance(gpus, int) else None)
     count = values.read(document, (*path, "InitialInstanceCount"))
     if count.text is not None and count.text.isdecimal():
         machine["replicas"] = Field(int(count.text), count.origins, assumption=count.assumption)
     for workload in _run(document, name, commands, machine, Origin(document, path), repository):
-        roles = tuple(cloudformation_endpoints.settle(role, document, model) for role in workload.roles)
+        settled = (cloudformation_endpoints.settle(role, document, model) for role in workload.roles)
+        roles = tuple(_is_alone(_mark(role, defaults)) for role in settled)
         yield replace(workload, kind="inference", roles=roles)
 
 
@@ -138,10 +166,12 @@ def _read_containers(document: Document, name: str, path: Path, repository: Repo
     for container in replica.items(document, path):
         if _locate_gpus(document, container) is None:
             continue
-        builder = Builder(document.node(container).start)  # type: ignore[union-attr]
-        _add_container(builder, document, container)
+        node = document.node(container)
+        builder = Builder(node.start if node is not None else 0)
+        defaults = _add_container(builder, document, container)
         machine = {**_find_only_machine(document), **_count_tasks(document, name)}
-        yield from _run(document, name, builder.finish(), machine, Origin(document, container), repository)
+        for workload in _run(document, name, builder.finish(), machine, Origin(document, container), repository):
+            yield replace(workload, roles=tuple(_is_alone(_mark(role, defaults)) for role in workload.roles))
 
 
 def _locate_gpus(document: Document, container: Path) -> Path | None:
@@ -151,29 +181,31 @@ def _locate_gpus(document: Document, container: Path) -> Path | None:
     return None
 
 
-def _add_container(builder: Builder, document: Document, path: Path) -> None:
-    """Add the `docker run` that a container stands for."""
-    builder.add("docker run --gpus ", None)
-    values.add(builder, document, _locate_gpus(document, path) or path, quoted=True)
-    if (*path, "LinuxParameters") and document.get((*path, "LinuxParameters", "SharedMemorySize")) is not None:
-        builder.add(" --shm-size ", None)
-        values.add(builder, document, (*path, "LinuxParameters", "SharedMemorySize"))
-        builder.add("m", None)
+def _add_container(builder: Builder, document: Document, path: Path) -> list[values.Default]:
+    """Add the `docker run` that a container stands for; return the defaults of parameters in it."""
+    found: list[values.Default] = []
+    for option, place in _list_options(document, path):
+        builder.add(option, None)
+        if place is not None:
+            found += values.add(builder, document, place, quoted=True)
+    return found
+
+
+def _list_options(document: Document, path: Path) -> Iterator[tuple[str, Path | None]]:
+    """Yield the options of `docker run` for a container, each with the place of its value, and then its words."""
+    yield "docker run --gpus ", _locate_gpus(document, path)
+    shared = (*path, "LinuxParameters", "SharedMemorySize")
+    if (size := values.read(document, shared).text) is not None and document.get(shared) is not None:
+        yield f" --shm-size {size}m", None
     for at in replica.items(document, (*path, "Environment")):
-        builder.add(f" -e {document.get((*at, 'Name'))}=", None)
-        values.add(builder, document, (*at, "Value"), quoted=True)
-    entry = document.get((*path, "EntryPoint"))
-    if isinstance(entry, list) and entry:
-        builder.add(" --entrypoint ", None)
-        values.add(builder, document, (*path, "EntryPoint", 0), quoted=True)
-    builder.add(" ", None)
-    values.add(builder, document, (*path, "Image"), quoted=True)
-    words = [(*path, "EntryPoint", at) for at, _ in enumerate(entry) if at] if isinstance(entry, list) else []
-    command = document.get((*path, "Command"))
-    words += [(*path, "Command", at) for at, _ in enumerate(command)] if isinstance(command, list) else []
-    for word in words:
-        builder.add(" ", None)
-        values.add(builder, document, word, quoted=True)
+        yield f" -e {document.get((*at, 'Name'))}=", (*at, "Value")
+    entry, command = (document.get((*path, key)) for key in ("EntryPoint", "Command"))
+    entries = [(*path, "EntryPoint", at) for at, _ in enumerate(entry)] if isinstance(entry, list) else []
+    if entries:
+        yield " --entrypoint ", entries[0]
+    yield " ", (*path, "Image")
+    words = [(*path, "Command", at) for at, _ in enumerate(command)] if isinstance(command, list) else []
+    yield from ((" ", word) for word in (*entries[1:], *words))
 
 
 def _count_tasks(document: Document, task: str) -> dict[str, Field]:
@@ -187,16 +219,6 @@ def _count_tasks(document: Document, task: str) -> dict[str, Field]:
     if count is None or count.text is None or not count.text.isdecimal():
         return {}
     return {"replicas": Field(int(count.text), count.origins, assumption=count.assumption)}
-
-
-def _build_script(document: Document, path: Path) -> Translated | None:
-    """Return the script that a machine runs when it starts; None of settings for cloud-init in another form."""
-    if document.get(path) is None:
-        return None
-    builder = Builder(document.node(path).start)  # type: ignore[union-attr]
-    values.add(builder, document, path)
-    script = builder.finish()
-    return script if script.text.lstrip().startswith("#!") else None
 
 
 def _run(

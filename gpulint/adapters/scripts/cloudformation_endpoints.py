@@ -57,23 +57,23 @@ def find_model(document: Document, path: Path) -> Path | None:
     return None
 
 
-def build(document: Document, container: Path, gpus: int | None) -> Translated | None:
-    """Return the command that a container stands for; `gpus` are those of its machine."""
+def build(document: Document, container: Path, gpus: int | None) -> tuple[Translated | None, list[values.Default]]:
+    """Return the command that a container stands for, and the defaults in it; `gpus` are those of its machine."""
     node = document.node((*container, "Image"))
     if node is None:
-        return None
+        return None, []
     image = values.read(document, (*container, "Image")).text or ""
     variables = _list_variables(document, container)
     builder = Builder(node.start)
     if (address := TGI.search(image)) is not None:
-        _add_server(builder, document, variables, f"{IMAGE}:{address['release']}", (node.start, node.end))
+        found = _add_server(builder, document, variables, f"{IMAGE}:{address['release']}", (node.start, node.end))
     elif any(name.startswith(VLLM) for name in variables):
-        _add_vllm(builder, document, variables, (node.start, node.end))
+        found = _add_vllm(builder, document, variables, (node.start, node.end))
     elif LMI in image and _get(document, variables, f"{OPTION}ROLLING_BATCH", "auto") in BATCHES:
-        _add_lmi(builder, document, variables, gpus)
+        found = _add_lmi(builder, document, variables, gpus)
     else:
-        _add_server(builder, document, variables, image or "image", (node.start, node.end))
-    return builder.finish()
+        found = _add_server(builder, document, variables, image or "image", (node.start, node.end))
+    return builder.finish(), found
 
 
 def settle(role: Role, document: Document, container: Path) -> Role:
@@ -98,48 +98,58 @@ def _get(document: Document, variables: Mapping[str, Path], name: str, default: 
 
 def _add_server(
     builder: Builder, document: Document, variables: Mapping[str, Path], image: str, place: tuple[int, int]
-) -> None:
+) -> list[values.Default]:
+    found: list[values.Default] = []
     builder.add("docker run --gpus all", None)
     for name, path in variables.items():
         builder.add(f" -e {OF_TGI.get(name, name)}=", None)
-        values.add(builder, document, path, quoted=True)
+        found += values.add(builder, document, path, quoted=True)
     builder.add(" ", None)
     builder.add(f"'{image}'", *place)
+    return found
 
 
-def _add_vllm(builder: Builder, document: Document, variables: Mapping[str, Path], place: tuple[int, int]) -> None:
+def _add_vllm(
+    builder: Builder, document: Document, variables: Mapping[str, Path], place: tuple[int, int]
+) -> list[values.Default]:
     builder.add("vllm serve", *place)
-    for name, path in variables.items():
-        if name.startswith(VLLM):
-            _add_option(builder, document, name.removeprefix(VLLM).lower().replace("_", "-"), path)
+    options = ((name.removeprefix(VLLM), path) for name, path in variables.items() if name.startswith(VLLM))
+    return [
+        default
+        for name, path in options
+        for default in _add_option(builder, document, name.lower().replace("_", "-"), path)
+    ]
 
 
-def _add_lmi(builder: Builder, document: Document, variables: Mapping[str, Path], gpus: int | None) -> None:
+def _add_lmi(
+    builder: Builder, document: Document, variables: Mapping[str, Path], gpus: int | None
+) -> list[values.Default]:
     builder.add("vllm serve", None)
     options = {name.removeprefix(OPTION).lower(): path for name, path in variables.items()}
-    for name in ("hf_model_id", "model_id"):
-        if name in options:
-            builder.add(" ", None)
-            values.add(builder, document, options[name], quoted=True)
-            break
+    found: list[values.Default] = []
+    if model := options.get("hf_model_id") or options.get("model_id"):
+        builder.add(" ", None)
+        found += values.add(builder, document, model, quoted=True)
     for option, path in _list_options(options):
         if option == OF_LMI[DEGREE] and values.read(document, path).text == "max":
             node = document.node(path)
             builder.add(f" --{option}=", None)
             builder.add(str(gpus) if gpus else "$GPUS", *((node.start, node.end) if node is not None else (None, None)))
         else:
-            _add_option(builder, document, option, path)
+            found += _add_option(builder, document, option, path)
+    return found
 
 
 def _list_options(options: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
     yield from ((OF_LMI[name], path) for name, path in options.items() if name in OF_LMI)
 
 
-def _add_option(builder: Builder, document: Document, option: str, path: Path) -> None:
+def _add_option(builder: Builder, document: Document, option: str, path: Path) -> list[values.Default]:
     text = values.read(document, path).text
     if text in ("false", "False"):
-        return
+        return []
     builder.add(f" --{option}", None)
-    if text not in SWITCHES:
-        builder.add("=", None)
-        values.add(builder, document, path, quoted=True)
+    if text in SWITCHES:
+        return []
+    builder.add("=", None)
+    return values.add(builder, document, path, quoted=True)

@@ -25,6 +25,15 @@ class Stated(NamedTuple):
     text: str | None
     origins: tuple[Origin, ...]
     assumption: str = ""
+    written: str = ""
+    """The reference in the file that the text stands for; empty if the file has the text itself."""
+
+
+class Default(NamedTuple):
+    """Where a text uses a parameter by its default, and what is assumed of it."""
+
+    span: tuple[int, int]
+    assumption: str
 
 
 def read(document: Document, path: Path) -> Stated:
@@ -39,34 +48,40 @@ def read(document: Document, path: Path) -> Stated:
     return Stated(text, (Origin(document, path),))
 
 
-def add(builder: Builder, document: Document, path: Path, *, quoted: bool = False) -> None:
-    """Add the text of a value to a script, each line at its place."""
+def add(builder: Builder, document: Document, path: Path, *, quoted: bool = False) -> list[Default]:
+    """Add the text of a value to a script, each line at its place; return the defaults of parameters in it."""
     if quoted:
-        text = read(document, path).text
-        builder.add(_quote(text), *_span(document, path))
-        return
-    for part in _list_parts(document, path, 0):
-        _add_part(builder, document, part)
+        stated, node = read(document, path), document.node(path)
+        start, end = (node.start, max(node.end, node.start + 1)) if node is not None else (None, None)
+        builder.add(_quote(stated.text), start, end)
+        return [Default((start, end or 0), stated.assumption)] if stated.assumption and start is not None else []
+    cursors: dict[Path, int] = {}
+    return [
+        default for part in _list_parts(document, path, 0) for default in _add_part(builder, document, part, cursors)
+    ]
 
 
 def _quote(text: str | None) -> str:
     return HOLE if text is None or "'" in text else f"'{text}'"
 
 
-def _span(document: Document, path: Path) -> tuple[int | None, int | None]:
-    node = document.node(path)
-    return (node.start, max(node.end, node.start + 1)) if node is not None else (None, None)
-
-
-def _add_part(builder: Builder, document: Document, part: Stated) -> None:
+def _add_part(builder: Builder, document: Document, part: Stated, cursors: dict[Path, int]) -> Iterator[Default]:
     """Add a text line by line; one that is written in the file keeps its places."""
-    origin = part.origins[0]
+    origin = part.origins[-1]
     node = document.node(origin.path)
-    if part.text is None or node is None:
+    if node is None:
         builder.add(HOLE if part.text is None else part.text, None)
         return
-    raw, cursor = document.text[node.start : node.end], 0
-    for line in part.text.splitlines(keepends=True):
+    raw, cursor = document.text[node.start : node.end], cursors.get(origin.path, 0)
+    if part.written:
+        found = max(raw.find(part.written, cursor), 0)
+        cursors[origin.path] = found + len(part.written)
+        span = (node.start + found, node.start + found + len(part.written))
+        builder.add(HOLE if part.text is None else part.text, *span)
+        if part.assumption:
+            yield Default(span, part.assumption)
+        return
+    for line in (HOLE if part.text is None else part.text).splitlines(keepends=True):
         plain = line.strip()
         found = raw.find(plain, cursor) if plain else cursor
         if found < 0:
@@ -76,6 +91,8 @@ def _add_part(builder: Builder, document: Document, part: Stated) -> None:
         lead = len(line) - len(line.lstrip())
         builder.add(line[:lead], None)
         builder.add(line[lead:], node.start + found)
+        cursor += len(plain)
+    cursors[origin.path] = cursor
 
 
 def _list_parts(document: Document, path: Path, depth: int) -> Iterator[Stated]:
@@ -99,13 +116,13 @@ def _list_parts(document: Document, path: Path, depth: int) -> Iterator[Stated]:
 def _apply(document: Document, path: Path, function: str, depth: int) -> Iterator[Stated]:
     value, origin = document.get(path), Origin(document, path)
     if function == "Ref":
-        yield _find_parameter(document, str(value), origin)
+        yield _find_parameter(document, str(value), origin)._replace(written=str(value))
     elif function == "Base64":
         yield from _list_parts(document, path, depth + 1)
     elif function == "Sub" and isinstance(value, str):
-        yield _substitute(document, value, origin)
+        yield from _substitute(document, value, origin)
     elif function == "Sub" and isinstance(value, list) and value and isinstance(value[0], str):
-        yield _substitute(document, value[0], Origin(document, (*path, 0)))
+        yield from _substitute(document, value[0], Origin(document, (*path, 0)))
     elif function == "Join" and isinstance(value, list) and len(value) == 2 and isinstance(value[1], list):
         for at, _ in enumerate(value[1]):
             if at and value[0]:
@@ -115,19 +132,19 @@ def _apply(document: Document, path: Path, function: str, depth: int) -> Iterato
         yield Stated(None, (origin,))
 
 
-def _substitute(document: Document, text: str, origin: Origin) -> Stated:
-    """Return a text with its parameters filled in; what else stands between `${` and `}` is a hole."""
-    assumptions: list[str] = []
-
-    def fill(match: re.Match[str]) -> str:
+def _substitute(document: Document, text: str, origin: Origin) -> Iterator[Stated]:
+    """Yield the parts of a text: between its references, and the parameters that these name; any other is a hole."""
+    at = 0
+    for match in REFERENCE.finditer(text):
+        if match.start() > at:
+            yield Stated(text[at : match.start()], (origin,))
+        at = match.end()
         if match["literal"]:
-            return f"${{{match['name']}}}"
-        found = _find_parameter(document, match["name"], origin)
-        assumptions.append(found.assumption)
-        return HOLE if found.text is None else found.text
-
-    filled = REFERENCE.sub(fill, text)
-    return Stated(filled, (origin,), next(filter(None, assumptions), ""))
+            yield Stated(f"${{{match['name']}}}", (origin,), written=match[0])
+        else:
+            yield _find_parameter(document, match["name"], origin)._replace(written=match[0])
+    if at < len(text):
+        yield Stated(text[at:], (origin,))
 
 
 def _find_parameter(document: Document, name: str, origin: Origin) -> Stated:
