@@ -107,7 +107,7 @@ def _read_counts(document: Document) -> dict[str, Field]:
 def _read_accelerator(document: Document) -> dict[str, Field]:
     place = next((Origin(document, path) for path in TYPES if isinstance(document.get(path), str)), None)
     if place is None:
-        left = Unknown("the cluster of the platform decides the accelerator", "queue or partition")
+        left = Unknown("the accelerator depends on the cluster of the platform", "queue or partition")
         return {"accelerator": Field(left, (Origin(document, ("compute",)),))}
     name = str(document.get(place.path))
     product = slurm.find_accelerator(name)
