@@ -91,8 +91,13 @@ def _read(document: Document, repository: Repository, choices: shell.Choices) ->
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """Report a script that exceeds a limit, and a cluster that a script starts and never stops."""
-    if not _analyse(document)[0] and (excess := shell.find_excess(document.text)):
+    """Report a script that exceeds a limit, and a cluster that a script starts and never stops.
+
+    One without options of a batch system whose words expand to too many is only listed as not checked: most such are
+    libraries of functions.
+    """
+    is_job = BATCH.search(document.text) or not shell.is_readable(document.text)
+    if is_job and not _analyse(document)[0] and (excess := shell.find_excess(document.text)):
         first = document.text.partition("\n")[0]
         yield Problem("input-limit", f"gpulint does not read this: {excess}", document.locate((), span=(0, len(first))))
     if "sky launch" not in document.text or STOPPED.search(document.text):
