@@ -32,6 +32,7 @@ REQUESTED = "ollama"
 """The engine whose requests name the model; an image pulls it while it is built."""
 PULLS = re.compile(r"\bollama[ \t]+(?:pull|run)[ \t]+[\w$]")
 FOR_GPUS = re.compile(r"(?i)cuda|rocm|nvidia|gpu|vulkan|musa")
+PARAMETERS = re.compile(rb"\$(?:[@*1-9]|\{[@*1-9])")
 OPEN = "the command that starts the container may add arguments"
 
 
@@ -64,7 +65,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     name = _name(document.path)
     fields = open_machine.build(anchor, "the image")
-    reason = OPEN if _takes_arguments(found) else ""
+    reason = OPEN if _takes_arguments(found, repository) else ""
     found_roles = task.roles(name, anchor, fields, readings)
     roles = [replace(role, open_ended=role.open_ended or reason) for role in found_roles]
     yield Workload(name, "inference", "dockerfiles", document, (), tuple(roles), anchor)
@@ -117,12 +118,22 @@ def _find_settings(found: Sequence[Layer], repository: Repository, name: str) ->
     return settings_file.find_in_repository(repository, "", path) if path else None
 
 
-def _takes_arguments(found: Sequence[Layer]) -> bool:
-    """Return whether words behind the image's name are added to its own program: an entry point in a list, without CMD."""
+def _takes_arguments(found: Sequence[Layer], repository: Repository) -> bool:
+    """Return whether words behind the image's name are added to its own program: an entry point in a list, without CMD.
+
+    A script of the repository takes them only if it names them.
+    """
     image = found[0].image
-    command = image.command
-    has_command = command is not None and bool(command.words or command.script)
-    return image.entrypoint is not None and bool(image.entrypoint.words) and not has_command
+    command, entrypoint = image.command, image.entrypoint
+    if entrypoint is None or not entrypoint.words or (command is not None and (command.words or command.script)):
+        return False
+    if "-c" in entrypoint.words[1:2]:
+        return False
+    for word in entrypoint.words[:2]:
+        path = layers.find_file(found, word, image.folder, repository)
+        if path is not None:
+            return PARAMETERS.search(repository.read(path) or b"") is not None
+    return True
 
 
 def _name(path: str) -> str:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
-NAME = r"(?:docker|container)file(?:[.-][\w.-]*)?|[\w.-]+\.(?:docker|container)file"
-"""Names in lower case: `Dockerfile`, `Dockerfile.gpu`, `Containerfile-dev` and `chat.dockerfile`."""
-OTHER_FILES = frozenset({"dockerignore", "containerignore", "md", "txt", "rst", "html", "lock", "bak", "orig", "rej"})
+NAME = r"(?:docker|container)file[\w.-]*|[\w.-]+\.(?:docker|container)file"
+"""Names in lower case: `Dockerfile`, `Dockerfile.gpu`, `Containerfile-dev`, `DockerfileOllama` and `chat.dockerfile`."""
+OTHER_FILES = frozenset(
+    {
+        *("dockerignore", "containerignore", "lock", "bak", "orig", "rej", "log", "patch", "diff"),
+        *("md", "txt", "rst", "html", "pdf", "png", "svg", "jpg", "jpeg", "gif", "webp"),
+    }
+)
 """Suffixes that make another file of such a name."""
 
 

@@ -128,6 +128,13 @@ def test_what_is_added_behind_an_entry_point_is_open() -> None:
     assert role.open_ended == ""
 
 
+@pytest.mark.parametrize(("script", "is_open"), [('vllm serve a/b "$@"', True), ("vllm serve a/b", False)])
+def test_a_script_takes_further_arguments_only_if_it_names_them(script: str, is_open: bool) -> None:
+    text = 'FROM vllm/vllm-openai:v0.10.1\nWORKDIR /app\nCOPY start.sh .\nENTRYPOINT ["./start.sh"]\n'
+    (role,) = read(text, **{"chat/start.sh": f"#!/bin/bash\n{script}\n"})
+    assert bool(role.open_ended) is is_open
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -216,6 +223,8 @@ def test_images_of_tests_and_docs_are_not_deployed(path: str) -> None:
         ("a/Containerfile", True),
         ("Dockerfile.dockerignore", False),
         ("Dockerfile.md", False),
+        ("dockerfile-stages.png", False),
+        ("DockerfileOllama", True),
         ("Dockerfile.j2", False),
         ("dockerfile.yaml", False),
         ("dockerfile.py", False),
