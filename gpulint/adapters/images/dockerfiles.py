@@ -30,7 +30,7 @@ READS = ("shell",)
 
 REQUESTED = "ollama"
 """The engine whose requests name the model; an image pulls it while it is built."""
-PULLS = re.compile(r"\bollama[ \t]+(?:pull|run)[ \t]+[\w$]")
+PULLS = re.compile(r"\bollama[ \t]+(?:pull|run)[ \t]+[\"']?(?:\w|\$\{?(?P<variable>\w+))")
 FOR_GPUS = re.compile(r"(?i)cuda|rocm|nvidia|gpu|vulkan|musa")
 PARAMETERS = re.compile(rb"\$(?:[@*1-9]|\{[@*1-9])")
 OPEN = "the command that starts the container may add arguments"
@@ -59,7 +59,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     find = functools.partial(_find_settings, found, repository)
     invocations = [settings_file.expand(_relocate(one), find) for one in started.invocations]
     readings = [
-        (reading, one) for reading, one in task.read(invocations, find) if _serves(reading.fields, one.image, document)
+        (reading, one) for reading, one in task.read(invocations, find) if _serves(reading.fields, one.image, found)
     ]
     if not readings or users.is_used(document.path, repository):
         return
@@ -76,13 +76,14 @@ def serves(path: str, repository: Repository) -> bool:
     return any(True for document in repository.read_documents(path) for _ in workloads(document, repository))
 
 
-def _serves(fields: Mapping[str, Field], image: Argument, document: Document) -> bool:
+def _serves(fields: Mapping[str, Field], image: Argument, found: Sequence[Layer]) -> bool:
     """Return whether an engine serves a model that the image names; one that also computes on processors needs a sign of GPUs."""
     engine = str(fields["engine"].value) if "engine" in fields else ""
     if engines.find_purpose(engine) != "inference":
         return False
     if engine == REQUESTED:
-        return PULLS.search(document.text) is not None
+        pulled = PULLS.search(found[0].file.text)
+        return pulled is not None and (not pulled["variable"] or pulled["variable"] in layers.merge_variables(found))
     if capabilities.does(engine, "moves_layers_to_cpu") and "gpu_layers" not in fields:
         return FOR_GPUS.search(image.text or "") is not None and _names_model(fields)
     return _names_model(fields)

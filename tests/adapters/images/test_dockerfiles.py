@@ -77,6 +77,12 @@ def test_the_server_of_an_image_is_read_on_a_machine_that_nothing_states() -> No
             id="a model that is pulled",
         ),
         pytest.param(
+            "FROM ollama/ollama:0.12.0\nENV MODEL=gemma3:27b\nRUN ollama serve & sleep 5 && ollama pull $MODEL\n",
+            "ollama",
+            "google/gemma-3-27b-it",
+            id="a model that is pulled by a variable",
+        ),
+        pytest.param(
             'FROM ghcr.io/ggml-org/llama.cpp:server-cuda\nCMD ["-hf", "ggml-org/gemma-3-4b-it-GGUF"]\n',
             "llama.cpp",
             "ggml-org/gemma-3-4b-it",
@@ -139,6 +145,7 @@ def test_a_script_takes_further_arguments_only_if_it_names_them(script: str, is_
     "text",
     [
         pytest.param("FROM vllm/vllm-openai:v0.10.1\n", id="no model"),
+        pytest.param("FROM ollama/ollama\nARG MODEL\nRUN ollama serve & ollama pull $MODEL\n", id="no pulled model"),
         pytest.param('FROM vllm/vllm-openai:v0.10.1\nENTRYPOINT ["vllm", "serve"]\n', id="no model behind the server"),
         pytest.param("FROM vllm/vllm-openai:v0.10.1\nCMD vllm serve $MODEL\n", id="a variable without a value"),
         pytest.param('FROM python:3.12\nCMD ["python", "vllm_client.py"]\n', id="another program"),
