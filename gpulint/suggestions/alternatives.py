@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity, Suggestion
-from gpulint.suggestions import changed_role, generators, pricing
+from gpulint.suggestions import changed_role, companions, generators, pricing
 from gpulint.suggestions.allowance import Allowance
 from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.verification import clears
@@ -29,10 +29,15 @@ CHANGES_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "
 
 
 class Accepted(NamedTuple):
-    """A suggestion that the rules accept, and the number of errors of other rules after it."""
+    """A suggestion that the rules accept, the number of errors of other rules after it, how far it is from today's
+    hardware, and what it was made of.
+    """
 
     errors: int
     suggestion: Suggestion
+    steps_away: int
+    candidate: Candidate
+    facts: Facts
 
 
 @dataclass
@@ -82,14 +87,23 @@ class Search:
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
         sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
         if not clears([rule.name], before, sure):
-            return None
+            new = [verdict for verdict in after.verdicts if _is_new(verdict, before)]
+            alone = all(companions.is_companion(verdict) for verdict in new)
+            both = companions.add(candidate, new, self.role.facts.role, changed) if alone else None
+            return self._evaluate(both) if both else None
         if any(self._has_suggestion(verdict, after, changed) for verdict in unsure):
             return None
         suggestion = pricing.build_suggestion(candidate, self.role.facts, changed)
         saves = after.holding <= before.holding and _saves(suggestion, self.role.facts, rule)
         if rule.only_with and not saves:
             return None
-        return Accepted(sum(verdict.severity == Severity.ERROR for verdict in after.verdicts), suggestion)
+        return Accepted(
+            sum(verdict.severity == Severity.ERROR for verdict in after.verdicts),
+            suggestion,
+            changed_role.count_steps_away(self.role.facts.role, candidate.values),
+            candidate,
+            changed,
+        )
 
     def _has_suggestion(self, verdict: Verdict, outcome: Outcome, changed: Facts) -> bool:
         if self.is_nested:
@@ -113,11 +127,19 @@ def generate(verdict: Verdict, role: EvaluatedRole, allowance: Allowance) -> tup
     accepted = [entry for found in by_quantity.values() for entry in itertools.islice(found, 1)]
     if "accelerator" in by_quantity:  # a second accelerator differs more than a second length or count
         accepted += itertools.islice(by_quantity["accelerator"], max(0, PRINTED - len(accepted)))
-    return tuple(entry.suggestion for entry in sorted(accepted, key=_rank)[:PRINTED])
+    return _price_alike(sorted(accepted, key=_rank)[:PRINTED], role.facts)
 
 
-def _rank(entry: Accepted) -> tuple[int, bool, int]:
-    return entry.errors, pricing.raises_cost(entry.suggestion), len(entry.suggestion.values)
+def _rank(entry: Accepted) -> tuple[int, int, bool, int]:
+    return entry.errors, entry.steps_away, pricing.raises_cost(entry.suggestion), len(entry.suggestion.values)
+
+
+def _price_alike(entries: Sequence[Accepted], facts: Facts) -> tuple[Suggestion, ...]:
+    """Return suggestions at the prices of one cloud, so that they can be compared."""
+    cloud = pricing.find_common_cloud(facts.role, [entry.facts.role for entry in entries])
+    if cloud is None:
+        return tuple(entry.suggestion for entry in entries)
+    return tuple(pricing.build_suggestion(entry.candidate, facts, entry.facts, cloud) for entry in entries)
 
 
 @functools.lru_cache(maxsize=1)

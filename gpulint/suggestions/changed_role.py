@@ -12,6 +12,18 @@ from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate
 from gpulint.workload import Field, Role, Unknown, Value
 
+OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "sharing", "instance_type"})
+"""Quantities that choose another kind of hardware, not only more or less of the same."""
+COUNTS = ("gpus_per_pod", "pods_per_replica", "replicas")
+
+
+def count_steps_away(role: Role, values: Mapping[str, Value]) -> int:
+    """Return how far a change is from today's hardware: 0 the same or less of it, 1 more of it, 2 another product."""
+    if not OTHER_HARDWARE.isdisjoint(values):
+        return 2
+    pairs = ((values.get(name), role.value(name)) for name in COUNTS)
+    return int(any(isinstance(new, int) and isinstance(now, int | float) and new > now for new, now in pairs))
+
 
 def is_expressible(role: Role, candidate: Candidate) -> bool:
     """Whether every value of a candidate can be written exactly, at its location or as this release

@@ -40,6 +40,8 @@ def render_edit(edit: Edit, place: Location) -> str:
         where = f"{path}{edit.location.line}:{edit.location.column}  "
     if not edit.old:
         return f"{where}add {safe(edit.new)}"
+    if edit.how == "remove":
+        return f"{where}remove the entry of {safe(edit.old)}"
     return f"{where}{safe(edit.old)} → {safe(edit.new)}"
 
 

@@ -78,6 +78,7 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
         whole = math.ceil(now)
         yield Candidate(f"a whole number: {name_gpus(whole)}", {"gpus_per_pod": whole})
         return
+    yield from _propose_larger_machine(facts)
     most = find_count(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
         yield Candidate(f"{name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
@@ -96,6 +97,18 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
             trade_off = "" if count > now else "less total memory bandwidth"
             title = f"{name_gpus(count)} with tensor parallel {count}"
             yield Candidate(title, {"gpus_per_pod": count, "tensor_parallel": count}, trade_off)
+
+
+def _propose_larger_machine(facts: Facts) -> Iterator[Candidate]:
+    """Yield the machine type of the same cloud and accelerator that holds all ranks of a pod, if the named one does not."""
+    now, needed = hardware.node(facts.role.text("instance_type")), find_count(facts, "parallel_size")
+    pods = facts.expected("pods_per_replica")
+    if now is None or not needed or pods != 1 or needed <= now.node_gpus:
+        return
+    larger = offers.find_cheapest(facts.role.available, now.accelerator, needed, now.cloud)
+    if larger and larger.instance_type:
+        values: dict[str, Value] = {"gpus_per_pod": needed, "instance_type": larger.instance_type}
+        yield Candidate(f"{larger.instance_type} with {name_gpus(larger.node_gpus)}", values)
 
 
 MEANT = "no GPUs for further ranks, if they were intended"
