@@ -35,13 +35,14 @@ def is_expressible(role: Role, candidate: Candidate) -> bool:
 
 
 def is_available(role: Role, candidate: Candidate) -> bool:
-    """Whether another accelerator of a candidate is offered on a machine that also holds the rest
+    """Whether another accelerator of a candidate, or more of today's, is offered on a machine that also holds the rest
     of the pod.
     """
-    accelerator = candidate.values.get("accelerator")
-    if not isinstance(accelerator, str) or accelerator == role.text("accelerator"):
+    accelerator = candidate.values.get("accelerator", role.value("accelerator"))
+    now, gpus = role.value("gpus_per_pod"), candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
+    grows = isinstance(now, int | float) and isinstance(gpus, int | float) and gpus > now
+    if not isinstance(accelerator, str) or (accelerator == role.text("accelerator") and not grows):
         return True
-    gpus = candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
     return accelerator_names.is_hosted(role, accelerator, gpus)  # type: ignore[arg-type]
 
 

@@ -89,7 +89,10 @@ def pins(repository: Repository) -> dict[str, Release]:
 
 
 def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
-    """Yield keys that resemble a known one, and all unknown keys if the format rejects them."""
+    """Yield keys that resemble a known one, and all unknown keys if the format rejects them.
+
+    Where a format keeps unknown keys, a mapping with many of them is for a program of its own, which may read each.
+    """
     for mapping, refuses, names in _load_names(format):
         base = (*root, *mapping)
         data = document.get(base) if base else document.data
@@ -103,7 +106,7 @@ def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Probl
         }
         for key, plain in strange.items():
             near = nearest(plain, names - set(plain_keys.values()))
-            if near:
+            if near and (refuses or len(strange) <= STRANGE_MAX):
                 message = f"{key} is not a setting of {_name_format(format)}; did you mean {near}?"
             elif refuses and len(strange) <= STRANGE_MAX:
                 message = f"{key} is not a setting of {_name_format(format)}, which rejects unknown keys"
