@@ -158,8 +158,8 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
 
 @generates("max_model_len")
 def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
-    """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
-    longest first.
+    """Yield the context of the checkpoint if it fits in the worst scenario, then round lengths that do, longest
+    first.
     """
     trained = find_count(facts, "trained_context")
     fitting = facts.scenarios("kv_cache_tokens")
@@ -168,7 +168,8 @@ def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
         limits.append(int(fitting.worst))  # type: ignore[arg-type]
     now = find_count(facts, "max_model_len")
     longest = min(limits, default=0)
-    for length in _list_round_lengths(longest):
+    exact = (trained,) if trained and trained == longest else ()
+    for length in dict.fromkeys((*exact, *_list_round_lengths(longest))):
         if now is None or length < now:
             yield Candidate(
                 f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected"
