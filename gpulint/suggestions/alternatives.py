@@ -26,6 +26,10 @@ PRINTED = 3
 TRIED = 24
 CHANGES_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "max_model_len"})
 """Quantities that change the answers of a service, or the requests that it accepts."""
+ANOTHER = 2
+"""Steps away from today's hardware of another product."""
+DEAR = 2.0
+"""Times today's price that other hardware may cost at most if the same hardware can do."""
 
 
 class Accepted(NamedTuple):
@@ -97,10 +101,13 @@ class Search:
         saves = after.holding <= before.holding and _saves(suggestion, self.role.facts, rule)
         if rule.only_with and not saves:
             return None
+        steps_away = changed_role.count_steps_away(self.role.facts.role, candidate.values)
+        if steps_away == ANOTHER and self.verdict.severity == Severity.NOTE and rule.family != "oversizing":
+            return None  # what may happen in one case is no reason for another product
         return Accepted(
             sum(verdict.severity == Severity.ERROR for verdict in after.verdicts),
             suggestion,
-            changed_role.count_steps_away(self.role.facts.role, candidate.values),
+            steps_away,
             candidate,
             changed,
         )
@@ -127,7 +134,20 @@ def generate(verdict: Verdict, role: EvaluatedRole, allowance: Allowance) -> tup
     accepted = [entry for found in by_quantity.values() for entry in itertools.islice(found, 1)]
     if "accelerator" in by_quantity:  # a second accelerator differs more than a second length or count
         accepted += itertools.islice(by_quantity["accelerator"], max(0, PRINTED - len(accepted)))
-    return _price_alike(sorted(accepted, key=_rank)[:PRINTED], role.facts)
+    return _price_alike(_drop_dear(sorted(accepted, key=_rank))[:PRINTED], role.facts)
+
+
+def _drop_dear(entries: Sequence[Accepted]) -> list[Accepted]:
+    """Leave out what costs far more than today, if the same hardware can do."""
+    if not entries or entries[0].steps_away:
+        return list(entries)
+    return [entry for entry in entries if not entry.steps_away or _count_times(entry.suggestion) <= DEAR]
+
+
+def _count_times(suggestion: Suggestion) -> float:
+    """Return how many times today's price a suggestion costs; 1 if a price is unknown."""
+    before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
+    return after / before if before and after else 1.0
 
 
 def _rank(entry: Accepted) -> tuple[int, int, bool, int]:

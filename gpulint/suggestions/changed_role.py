@@ -31,6 +31,9 @@ def is_expressible(role: Role, candidate: Candidate) -> bool:
     """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
+    named = role.fields.get("accelerator")
+    if "accelerator" in candidate.values and named is not None and named.assumption:
+        return False  # no file asks for the assumed one, so none can ask for another
     return edits.write_values(role, candidate.values) is not None
 
 

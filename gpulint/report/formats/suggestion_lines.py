@@ -66,7 +66,7 @@ def render_fits(fits: Sequence[Fit]) -> Iterator[str]:
         listed = f" (list, {fit.prices})" if fit.prices else ""
         cost = "" if fit.cost_usd_per_hour is None else f", ${fit.cost_usd_per_hour:,.2f}/h{listed}"
         count = f"with {fit.gpus}: " if index else ""
-        yield f"{count}{fit.gpus} × {fit.name}{where}{ranks}{cost}"
+        yield f"{count}{fit.hardware}{where}{ranks}{cost}"
 
 
 def _summarise_sizes(names: Sequence[str]) -> str:

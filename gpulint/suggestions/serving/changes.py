@@ -21,6 +21,8 @@ USUAL_UTILIZATION = 0.9
 
 USUAL_STATIC_FRACTION = 0.9
 """Leaves a tenth of GPU memory to the forward pass; the rules check whether that is enough."""
+SHARE_STEP = 0.05
+"""Shares of GPU memory are proposed in multiples of this."""
 HIGHEST_UTILIZATION = 0.95
 """The highest share with which engines still start alone on a GPU: the CUDA context takes half a
 GiB.
@@ -184,16 +186,28 @@ def _list_round_lengths(longest: int) -> Iterator[int]:
 
 @generates("gpu_memory_utilization")
 def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
-    """Yield the engine's default share if less is declared, or the highest share if more is."""
+    """Yield the least share that holds what is needed and the engine's default if less is declared, or the highest
+    share if more is.
+    """
     now = facts.expected("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
-        title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
-        yield Candidate(
-            title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU"
-        )
+        for share in dict.fromkeys((*_list_enough_shares(facts, now), USUAL_UTILIZATION)):
+            title = f"{share:.0%} of GPU memory instead of {now:.0%}"
+            yield Candidate(title, {"gpu_memory_utilization": share}, "less memory for other programs on the GPU")
     elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
         title = f"{HIGHEST_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
         yield Candidate(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
+
+
+def _list_enough_shares(facts: Facts, now: float) -> Iterator[float]:
+    """Yield the two smallest round shares that hold what the engine lacks in the worst scenario."""
+    room, memory = facts.scenarios("headroom_bytes"), facts.expected("device_memory_bytes")
+    if isinstance(room, Missing) or not isinstance(room.worst, int | float) or not isinstance(memory, int | float):
+        return
+    least = math.ceil((now - room.worst / memory) / SHARE_STEP)
+    for count in (least, least + 1):
+        if room.worst < 0 and count * SHARE_STEP < USUAL_UTILIZATION:
+            yield round(count * SHARE_STEP, 2)
 
 
 @generates("static_memory_fraction")
