@@ -26,8 +26,8 @@ PRINTED = 3
 TRIED = 24
 CHANGES_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "max_model_len"})
 """Quantities that change the answers of a service, or the requests that it accepts."""
-ANOTHER = 2
-"""Steps away from today's hardware of another product."""
+ROOM = ("memory", "parallelism")
+"""Families of rules whose notes say what happens in one of three scenarios, or what would be a little better."""
 DEAR = 2.0
 """Times today's price that other hardware may cost at most if the same hardware can do."""
 
@@ -102,8 +102,8 @@ class Search:
         if rule.only_with and not saves:
             return None
         steps_away = changed_role.count_steps_away(self.role.facts.role, candidate.values)
-        if steps_away == ANOTHER and self.verdict.severity == Severity.NOTE and rule.family != "oversizing":
-            return None  # what may happen in one case is no reason for another product
+        if steps_away and self.verdict.severity == Severity.NOTE and rule.family in ROOM:
+            return None  # what may not fit in one case is no reason for more or other GPUs
         return Accepted(
             sum(verdict.severity == Severity.ERROR for verdict in after.verdicts),
             suggestion,

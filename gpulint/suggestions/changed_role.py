@@ -31,10 +31,13 @@ def is_expressible(role: Role, candidate: Candidate) -> bool:
     """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
+    written = edits.write_values(role, candidate.values)
     named = role.fields.get("accelerator")
-    if "accelerator" in candidate.values and named is not None and named.assumption:
-        return False  # no file asks for the assumed one, so none can ask for another
-    return edits.write_values(role, candidate.values) is not None
+    if written is None or named is None or not named.assumption:
+        return written is not None
+    return all(
+        edit.location for edit in written if edit.quantity == "accelerator"
+    )  # else no file asks for the assumed one
 
 
 def is_available(role: Role, candidate: Candidate) -> bool:

@@ -90,6 +90,9 @@ def _add_to_list(document: Document, holder: Path, key: str, item: str, beside: 
     listed = document.get((*holder, key))
     if isinstance(listed, list) and listed:
         last = Origin(document, (*holder, key, len(listed) - 1))
+        first = next(iter(_list_keys(document, last.path)), None)
+        if first is None or not _is_written(document, (*last.path, str(first))):
+            return None
         return Edit("shared_memory_default", last.location(), "", f"{{{item}}}", "item")
     place = _find_key(document, holder, beside) if listed is None else None
     written = f"{key}: [{{{item}}}]"
@@ -105,9 +108,16 @@ def _find_key(document: Document, path: Path, names: Sequence[str]) -> Origin | 
     """Return the first of some keys after whose value another entry can follow: not a block of text."""
     for name in names:
         node = document.node((*path, name))
-        if node is not None and node.target is None and node.style not in ("|", ">"):
+        plain = node is not None and node.target is None and node.style not in ("|", ">")
+        if plain and _is_written(document, (*path, name)):
             return Origin(document, (*path, name), key=True)
     return None
+
+
+def _is_written(document: Document, path: Path) -> bool:
+    """Return whether the file itself has the key there: that of another document is at no place of its own."""
+    place = exact_places.locate(Origin(document, path, key=True))
+    return place is not None and place.text == str(path[-1])
 
 
 # ---- the others

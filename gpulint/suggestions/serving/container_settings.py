@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 
 from gpulint import units
-from gpulint.catalog import resource_names
-from gpulint.facts.model import Facts
+from gpulint.facts.model import Facts, Missing
 from gpulint.suggestions.generators import FAMILIES, Candidate, generates
 from gpulint.suggestions.serving.changes import find_count, name_gpus
 
@@ -28,7 +27,7 @@ def _propose_host_memory(facts: Facts) -> Iterator[Candidate]:
     """Yield a limit for all weights that the pod's ranks load, if its machine has as much."""
     weights, ranks = facts.scenarios("weight_bytes_per_gpu"), find_count(facts, "ranks_per_pod")
     now, most = facts.expected("host_memory_bytes"), facts.expected("node_memory_bytes")
-    if not isinstance(now, int | float) or not ranks or not hasattr(weights, "worst"):
+    if not isinstance(now, int | float) or not ranks or isinstance(weights, Missing):
         return
     if not isinstance(weights.worst, int | float):
         return
@@ -50,7 +49,7 @@ def _propose_visible_devices(facts: Facts) -> Iterator[Candidate]:
     now, gpus = find_count(facts, "visible_devices"), find_count(facts, "gpus_per_pod")
     if not now or not gpus or gpus <= now:
         return
-    if facts.role.text("accelerator_resource") == resource_names.find_name("nvidia"):
+    if facts.role.text("accelerator_resource"):
         title = f"no CUDA_VISIBLE_DEVICES: the container sees the {name_gpus(gpus)} that it requests"
         yield Candidate(title, {"visible_devices": None})
     needed = find_count(facts, "parallel_size") or gpus
