@@ -110,6 +110,8 @@ def _write_value(role: Role, name: str, value: Value, values: Mapping[str, Value
     if container_settings.handles(name, value):
         return container_settings.write(role, name, value)
     if field is None or not field.origins:
+        if role.arguments is None and len(values) == 1 and (listed := insertions.add_argument_list(role, name, value)):
+            return listed
         return _write_slice(role, str(value)) if name == "mig_profile" else insertions.insert(role, name, value)
     if name == "accelerator":
         return _write_product(field, accelerator_names.relabel(role, str(value), values))
