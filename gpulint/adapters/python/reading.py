@@ -185,7 +185,7 @@ def _serve(
     reader: Reader,
     command: Command,
     pins: releases.Pins,
-    stated: Mapping[str, Given],
+    exported: Mapping[str, Given],
 ) -> Reading | None:
     """Return the engine that a program starts; of several, what they have in common.
 
@@ -196,7 +196,7 @@ def _serve(
     given = started.words if started is not None else ()
     own = {
         name: reader.word(Constant(variable.text), variable.place)
-        for name, variable in stated.items()
+        for name, variable in exported.items()
         if name not in command.environment and variable.text is not None
     }
     read = serving.read(calls, reader, image, {**command.environment, **own}, pins, given)

@@ -22,9 +22,9 @@ DRAFT_RANKS = re.compile(r"\"draft_tensor_parallel_size\"\s*+:\s*+(?P<ranks>\d++
 
 
 def handles(name: str, value: Value) -> bool:
-    """Return whether a quantity is written here; a list of visible devices only if the variable goes."""
+    """Return whether a quantity is written here; of two, only that nothing is left of them."""
     return name in ("shared_memory_default", "host_memory_bytes", "draft_tensor_parallel") or (
-        name == "visible_devices" and value is None
+        name in ("visible_devices", "unmounted_memory_volume") and value is None
     )
 
 
@@ -36,6 +36,8 @@ def write(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
         return _write_host_memory(role, value)
     if name == "draft_tensor_parallel" and isinstance(value, int):
         return _write_draft_ranks(role, value)
+    if name == "unmounted_memory_volume":
+        return ()  # the mount that is written for the shared memory uses it
     return _remove_visible_devices(role)
 
 

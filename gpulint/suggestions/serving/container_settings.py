@@ -22,6 +22,13 @@ def _propose_shared_memory(facts: Facts) -> Iterator[Candidate]:
         yield Candidate("a larger /dev/shm", {"shared_memory_default": False})
 
 
+@generates("unmounted_memory_volume", families=FAMILIES)
+def _propose_mount(facts: Facts) -> Iterator[Candidate]:
+    """Yield the mount that the volume was probably meant for."""
+    if facts.expected("shared_memory_default") is True:
+        yield Candidate("mount it at /dev/shm", {"unmounted_memory_volume": None, "shared_memory_default": False})
+
+
 @generates("host_memory_bytes")
 def _propose_host_memory(facts: Facts) -> Iterator[Candidate]:
     """Yield a limit for all weights that the pod's ranks load, if its machine has as much."""
