@@ -50,7 +50,7 @@ def _propose_draft_ranks(facts: Facts) -> Iterator[Candidate]:
         yield Candidate(f"draft tensor parallel {ranks}", {"draft_tensor_parallel": ranks})
 
 
-@generates("visible_devices", families=FAMILIES)
+@generates("visible_devices")
 def _propose_visible_devices(facts: Facts) -> Iterator[Candidate]:
     """Yield the pod's GPUs without the list, else a list of as many as the ranks need."""
     now, gpus = find_count(facts, "visible_devices"), find_count(facts, "gpus_per_pod")
@@ -59,6 +59,6 @@ def _propose_visible_devices(facts: Facts) -> Iterator[Candidate]:
     if facts.role.text("accelerator_resource"):
         title = f"no CUDA_VISIBLE_DEVICES: the container sees the {name_gpus(gpus)} that it requests"
         yield Candidate(title, {"visible_devices": None})
-    needed = find_count(facts, "parallel_size") or gpus
-    if now < needed <= gpus:
+    needed = find_count(facts, "parallel_size")
+    if needed and now < needed <= gpus:
         yield Candidate(f"{needed} visible devices", {"visible_devices": needed})
