@@ -102,8 +102,9 @@ class Search:
         if rule.only_with and not saves:
             return None
         steps_away = changed_role.count_steps_away(self.role.facts.role, candidate.values)
-        if steps_away and self.verdict.severity == Severity.NOTE and rule.family in ROOM:
-            return None  # what may not fit in one case is no reason for more or other GPUs
+        is_slight = self.verdict.severity == Severity.NOTE and rule.family in ROOM
+        if is_slight and (steps_away or _cuts_most(candidate, self.role.facts)):
+            return None  # what may not fit in one case is no reason for other GPUs, or for less than half the length
         return Accepted(
             sum(verdict.severity == Severity.ERROR for verdict in after.verdicts),
             suggestion,
@@ -172,6 +173,12 @@ def _is_new(verdict: Verdict, before: Outcome) -> bool:
     """Whether a rule did not fire before, or not as severely."""
     others: Iterable[Verdict] = before.verdicts
     return all(verdict.rule.name != other.rule.name or verdict.severity > other.severity for other in others)
+
+
+def _cuts_most(candidate: Candidate, facts: Facts) -> bool:
+    """Whether less than half of the length of sequences would be left."""
+    now, then = facts.expected("max_model_len"), candidate.values.get("max_model_len")
+    return isinstance(now, int) and isinstance(then, int) and then * 2 < now
 
 
 def _saves(suggestion: Suggestion, facts: Facts, rule: Rule) -> bool:

@@ -31,13 +31,17 @@ def is_expressible(role: Role, candidate: Candidate) -> bool:
     """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
-    written = edits.write_values(role, candidate.values)
+    if _is_hardware_assumed(role) and count_steps_away(role, candidate.values):
+        return False  # the file asks for no product, and the host may have no more of it
+    return edits.write_values(role, candidate.values) is not None
+
+
+def _is_hardware_assumed(role: Role) -> bool:
+    """Return whether the accelerator is known from other files only, such as a README or the record of a run."""
     named = role.fields.get("accelerator")
-    if written is None or named is None or not named.assumption:
-        return written is not None
-    return all(
-        edit.location for edit in written if edit.quantity == "accelerator"
-    )  # else no file asks for the assumed one
+    if named is None or not named.assumption:
+        return False
+    return all(origin.document.path != role.anchor.document.path for origin in named.origins)
 
 
 def is_available(role: Role, candidate: Candidate) -> bool:
