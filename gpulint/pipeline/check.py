@@ -5,10 +5,12 @@ into one Report.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpulint import engines
 from gpulint.catalog import tables
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, file_report, suggest, totals
@@ -23,6 +25,9 @@ from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.report.model import FacilitySummary, Finding, Report, Skip, WorkloadSummary
 from gpulint.source import documents
 from gpulint.source.repository import Repository, Source, mentions
+
+ARGUMENT = re.compile(r"state (?P<flag>--[a-z][\w-]*)")
+"""A question that names an argument, which not every engine has."""
 
 if TYPE_CHECKING:
     from gpulint.pipeline.facility import Evaluations
@@ -200,13 +205,24 @@ def _merge(files: Sequence[FileReport], policy: ResolvedPolicy) -> Report:
 
 
 def _collect_questions(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
-    """Return how each missing quantity can be declared, in the words of the glossary."""
-    missing = {
-        name
-        for workload in workloads
-        for role in workload.roles
-        for entry in role.not_evaluated
-        for name in entry.needs
-    }
-    missing |= {name for facility in facilities for entry in facility.not_evaluated for name in entry.needs}
-    return {name: glossary()[name].ask or f"state this: {glossary()[name].meaning}" for name in sorted(missing)}
+    """Return how each missing quantity can be declared: as the glossary says, or as the programs that lack it are told."""
+    missing: dict[str, set[str]] = {}
+    for role in (role for workload in workloads for role in workload.roles):
+        for name in (name for entry in role.not_evaluated for name in entry.needs):
+            missing.setdefault(name, set()).add(role.engine)
+    for name in (name for facility in facilities for entry in facility.not_evaluated for name in entry.needs):
+        missing.setdefault(name, set()).add("")
+    return {name: _word_question(name, owners) for name, owners in sorted(missing.items())}
+
+
+def _word_question(name: str, owners: Collection[str]) -> str:
+    """Return how a quantity can be declared, without an argument that none of the engines has."""
+    ask, meaning = glossary()[name].ask, glossary()[name].meaning or name.replace("_", " ")
+    argument = ARGUMENT.match(ask)
+    if argument is None:
+        return ask or f"state this: {meaning}"
+    if any(not engine or engines.takes(engine, argument["flag"]) for engine in owners):
+        return ask
+    own = (engines.render_argument(engine, "", name, "") for engine in sorted(owners))
+    spelling = next(filter(None, own), "").rstrip("= ")
+    return f"state {spelling}" if spelling else f"state this: {meaning}"

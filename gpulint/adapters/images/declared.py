@@ -57,6 +57,8 @@ class Declared(NamedTuple):
     target: str = ""
     arguments: tuple[tuple[str, str], ...] = ()
     below_context: bool = False
+    is_service: bool = False
+    """Whether the file that states the build also runs it, as compose does."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -99,7 +101,8 @@ def _read_data(document: Document, near: str) -> Iterator[Declared]:
         if isinstance(service, dict) and service.get("build"):
             build = service["build"]
             own = build if isinstance(build, dict) else {"context": build}
-            yield _declare(service.get("image") or "", near, own, own.get("dockerfile"), "args", below_context=True)
+            one = _declare(service.get("image") or "", near, own, own.get("dockerfile"), "args", below_context=True)
+            yield one._replace(is_service=True)
     yield from _read_skaffold(data, near)
     yield from _read_steps(data, near)
 

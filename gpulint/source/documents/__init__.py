@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gpulint.report.location import Location
 from gpulint.source import recipes
-from gpulint.source.documents import places, programs
+from gpulint.source.documents import builds, places, programs
 from gpulint.source.documents.document import Beside, Document, Path
 from gpulint.source.documents.nodes import (
     TEMPLATE,
@@ -251,8 +251,15 @@ def find_format(name: str) -> str:
     stem, dot, suffix = last.rpartition(".")
     suffix = suffix.lower()
     if suffix in TEMPLATES and dot:
-        return find_format(stem) or "yaml"
-    return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
+        return "yaml" if builds.is_build(stem) else find_format(stem) or "yaml"
+    found = SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
+    return found or ("shell" if builds.is_build(last) else "")
+
+
+def is_build(path: str) -> bool:
+    """Return whether a file of that path builds an image: a Dockerfile."""
+    name = path.rpartition("/")[2]
+    return builds.is_build(name) and not programs.find_format(name) and find_format(name) == "shell"
 
 
 def _format_of(path: str, text: str) -> str | Skipped:
