@@ -2,10 +2,10 @@
 
     python bench/needs.py [--list]
 
-needs.tsv was written and committed before gpulint ran on it. Each row is a model to serve with vLLM at one length, in one cloud or
-in any. `least_gb` and `statement` are those of vLLM's own recipe: the memory that the weights and a working cache take in all
-GPUs. `most_gb` and `most_gpus` bound what an expert would still take for it: the hardware that the recipe names, else the next usual
-size above. The sizes of GPUs are those of their names.
+needs.tsv was written and committed before gpulint ran on it. Each row is a model to serve with vLLM at one length, in one
+cloud or in any. `least_gb` and `statement` are those of vLLM's own recipe: the memory that the weights and a working cache
+take in all GPUs. `most_gb` and `most_gpus` bound what an expert would still take for it: the hardware that the recipe names,
+else the next usual size above. The sizes of GPUs are those of their names.
 """
 
 from __future__ import annotations
