@@ -224,7 +224,7 @@ def _rank_by_change(option: Suggestion, least: float) -> tuple[bool, bool, float
     more = merit.costs_more(option) if is_run else pricing.raises_cost(option)
     moved = not changed_role.OTHER_HARDWARE.isdisjoint(option.values)
     dear = _count_steps(cost, least) if more else 0.0
-    other = not SAME_HARDWARE.isdisjoint(option.values)
+    other = moved or any(edit.asks_for_more for edit in option.edits)
     kept = (option.learns_otherwise, other, dear, _loses_much(option), moved, len(option.values))
     return *kept, _count_steps(cost, least), option.cost_after_usd_per_hour or math.inf
 
