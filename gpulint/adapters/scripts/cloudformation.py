@@ -70,6 +70,20 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             yield from _read_containers(document, name, (*path, CONTAINERS[type_]), repository)
 
 
+def machines(document: Document) -> Iterator[Path]:
+    """Yield the places of the machine types with GPUs of a template."""
+    for _, path, type_ in _list_resources(document):
+        if type_ in MACHINES:
+            yield from _keep_machines(document, [(*path, *MACHINES[type_], "InstanceType")])
+        elif type_ == ENDPOINT:
+            variants = replica.items(document, (*path, "ProductionVariants"))
+            yield from _keep_machines(document, [(*variant, "InstanceType") for variant in variants])
+
+
+def _keep_machines(document: Document, places: Sequence[Path]) -> Iterator[Path]:
+    yield from (place for place in places if "accelerator" in _find_machine(document, place))
+
+
 def _list_resources(document: Document) -> Iterator[tuple[str, Path, str]]:
     """Yield the name, the path of the properties and the type of each resource."""
     found = document.get(RESOURCES) if isinstance(document.data, dict) else None
