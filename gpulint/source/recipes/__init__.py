@@ -29,7 +29,7 @@ VARIANT = re.compile(r"(makefile|procfile)\.\w+")
 OTHER_FILES = frozenset({"in", "am", "py", "md", "txt", "lock", "j2", "win", "mak"})
 """Suffixes that make another file of such a name: templates of Automake, and text."""
 IMAGES = r"(?:docker|container)file[\w.-]*|[\w.-]+\.(?:docker|container)file"
-"""Names, in lower case, of files that build an image: `Dockerfile`, `Dockerfile.gpu`, `Containerfile-dev`, `chat.dockerfile`."""
+"""Names in lower case of files that build an image, such as `Dockerfile.gpu`, `DockerfileOllama` and `chat.dockerfile`."""
 OTHER_IMAGES = frozenset(
     {
         *("dockerignore", "containerignore", "lock", "bak", "orig", "rej", "log", "patch", "diff"),
