@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint.catalog import tables
+from gpulint.catalog import slips, tables
 from gpulint.engines import Argument, Invocation, command_line, image_tags
 from gpulint.workload import Field, gather
 
@@ -67,7 +67,7 @@ def _find_instead(engine: str, name: str, release: str) -> str:
         gone = tables.release(row["until"])
         known = tables.release(release)
         return row["instead"] if not gone or (known is not None and known >= gone) else ""
-    if name in _load_read(engine):
+    if name in _load_read(engine) or slips.find_nearest(name, _load_read(engine)):  # a slip is reported as one
         return ""
     if engine == "vllm":
         flag = f"--{name.removeprefix(PREFIXES[engine]).lower().replace('_', '-')}"

@@ -786,3 +786,22 @@ def test_a_variable_that_a_program_sets_counts_for_the_engine_that_it_starts(set
         'LLM("Qwen/Qwen2.5-7B-Instruct-1M", max_model_len=1048576)\n'
     )
     assert read_role(program, "serve.py").value("context_extended") is extended
+
+
+@pytest.mark.parametrize(
+    ("call", "pin", "name", "found"),
+    [
+        ("LLM('Qwen/Qwen3-8B', device='cuda')", "vllm==0.11.0", "unavailable_argument", "--device"),
+        ("LLM('Qwen/Qwen3-8B', device='cuda')", "vllm==0.9.2", "unavailable_argument", None),
+        ("LLM('Qwen/Qwen3-8B', device='cuda')", "", "outdated_argument", "--device"),
+        ("LLM('Qwen/Qwen3-8B', dtype='half')", "vllm==0.11.0", "unavailable_argument", None),
+        ("LLM('Qwen/Qwen3-8B', of_our_fork=1)", "vllm==0.11.0", "unknown_argument", None),
+    ],
+    ids=["removed", "an earlier release", "no release is stated", "a current argument", "a name of no release"],
+)
+def test_an_argument_that_a_release_removed_is_found_in_a_call(
+    call: str, pin: str, name: str, found: str | None
+) -> None:
+    """vllm-project/vllm pull request 21349 removed device, in 0.10.0."""
+    role = read_role(f"from vllm import LLM\n{call}.generate('x')\n", "serve.py", **{"requirements.txt": f"{pin}\n"})
+    assert role.value(name) == found
