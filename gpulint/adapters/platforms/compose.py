@@ -108,6 +108,7 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     if not given:
         return
     fields = {**given, **_read_settings(service, environment), **compose_devices.read_visible_devices(environment)}
+    fields |= visible_devices.find_hidden(environment)
     if service.text("privileged") is None and visible_devices.is_granted(given.get("gpus_per_pod"), environment):
         fields |= visible_devices.find_first(environment)
         fields |= visible_devices.cut_short(environment, given.get("gpus_per_pod"))

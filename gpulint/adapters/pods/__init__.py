@@ -136,7 +136,8 @@ def _read_container(
     pod |= visible_devices.cut_short(environment, pod["gpus_per_pod"])
     pod |= _read_processes(document, path, environment, invocations, runs_engine=bool(started))
     pod |= image_tag.fields(document, (*path, "image")) if started else _read_program(document, path, invocations, find)
-    pod |= _find_cpu_program(document, path, invocations) if resources and not started else {}
+    idle = resources and not started and pod["gpus_per_pod"].value != 0
+    pod |= _find_cpu_program(document, path, invocations) if idle else {}
     moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in started)
     for reading in settle(started, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}

@@ -38,7 +38,7 @@ def find_contradictions(
         fields["devices_unscheduled"] = devices
         fields["gpus_per_pod"] = Field(len(str(devices.value).split(",")), devices.origins)
     if asked:
-        fields |= visible_devices.find_first(environment)
+        fields |= {**visible_devices.find_first(environment), **visible_devices.find_hidden(environment)}
     return fields
 
 

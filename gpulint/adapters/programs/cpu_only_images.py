@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gpulint.adapters.programs import launchers
-from gpulint.engines import Invocation
+from gpulint.engines import Argument, Invocation
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
 
@@ -39,6 +39,15 @@ IMAGES = re.compile(
 
 A placeholder in scheduling examples (pause, nginx, busybox) holds a GPU on purpose.
 """
+WAITS = frozenset({"sleep", "tail", "pause"})
+"""Programs that end after a time, or never, and compute nothing."""
+PLACEHOLDERS = re.compile(
+    r"(?:^|/)(?:busybox|alpine|ubuntu|debian|ubi\d*(?:-minimal)?|centos|fedora|agnhost|pause|nginx|k8s-samples|cuda-sample"
+    r"|(?:nvidia/)?cuda)(?:[:@/].*)?$"
+)
+"""Images of examples of scheduling, which hold GPUs on purpose: they have no program that computes on one."""
+STARTED_FROM_OUTSIDE = ("MPIJob", "LeaderWorkerSet")
+"""Objects whose launcher starts programs in containers that only wait."""
 BUILT_FOR_GPUS = re.compile(r"cuda|gpu|ollama")
 """open-webui's own builds that run models: :cuda and :ollama."""
 
@@ -54,6 +63,8 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
         if running and all(named[at] in PROGRAMS for at in running):
             word = commands[running[0]].arguments[0]
             return {"off_card_program": Field(named[running[0]], (word.origin,))}
+        if running and all(named[at] in WAITS for at in running) and _may_compute(document, path):
+            return {"waiting_program": _join(commands[running[-1]].arguments)}
         return {}
     image = document.get((*path, "image"))
     if not isinstance(image, str):
@@ -62,3 +73,15 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
     if match is None or BUILT_FOR_GPUS.search(match["tag"] or ""):
         return {}
     return {"off_card_program": Field(image, (Origin(document, (*path, "image")),))}
+
+
+def _may_compute(document: Document, path: Path) -> bool:
+    """Return whether an image is more than a base, and no launcher starts programs in its container."""
+    image = document.get((*path, "image"))
+    if not isinstance(image, str) or PLACEHOLDERS.search(image):
+        return False
+    return not any(map(document.mentions, STARTED_FROM_OUTSIDE)) and document.get((*path, "lifecycle")) is None
+
+
+def _join(words: Sequence[Argument]) -> Field:
+    return Field(" ".join(word.text or "…" for word in words), (words[0].origin,))

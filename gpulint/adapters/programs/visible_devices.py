@@ -15,6 +15,7 @@ from gpulint.workload import Field
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 NUMBERS = re.compile(r"\d+(?:\s*,\s*\d+)*")
+HIDES = re.compile(r"\s*-1\s*(?:,|$)")
 NAMED = re.compile(r"(?:\d+|GPU-[\w-]+)(?:\s*,\s*(?:\d+|GPU-[\w-]+))*")
 
 
@@ -26,6 +27,14 @@ def find_repeated(environment: Mapping[str, Argument]) -> dict[str, Field]:
     names = [name.strip() for name in (stated.text or "").split(",")]
     repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
     return {} if repeated is None else {"repeated_visible_device": Field(repeated, (stated.origin,))}
+
+
+def find_hidden(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return a list that begins with -1, so that CUDA stops reading it before the first GPU."""
+    stated = environment.get(VARIABLE)
+    if stated is None or not HIDES.match(stated.text or ""):
+        return {}
+    return {"hidden_devices": Field((stated.text or "").strip(), (stated.origin,))}
 
 
 def find_first(environment: Mapping[str, Argument]) -> dict[str, Field]:

@@ -151,3 +151,20 @@ MOUNT = ", volumeMounts: [{name: shm, mountPath: /dev/shm}]"
 )
 def test_a_volume_is_of_use_where(text: str) -> None:
     assert reading.values(reading.role(text), "unmounted_memory_volume") == [None]
+
+
+# ---- devices that a variable hides
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [("-1", "-1"), ("-1,0", "-1,0"), ("0,-1", None), ("0", None), ("-10", None), ("all", None), ("", None)],
+)
+def test_cuda_stops_reading_at_a_number_that_no_device_has(value: str, found: str | None) -> None:
+    """CUDA C++ Programming Guide, CUDA environment variables: -1 hides the devices behind it."""
+    variable = f"env: [{{name: CUDA_VISIBLE_DEVICES, value: '{value}'}}]"
+    assert values(f"image: train\n{ASKED}\n{variable}", "hidden_devices") == [found]
+
+
+def test_a_container_without_gpus_has_none_to_hide() -> None:
+    assert values(f"{SERVER}env: [{{name: CUDA_VISIBLE_DEVICES, value: '-1'}}]", "hidden_devices") == [None]
