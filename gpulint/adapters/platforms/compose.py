@@ -178,6 +178,9 @@ def _read_settings(service: Service, environment: Environment) -> dict[str, Fiel
         "service_links": Field(False, source="compose sets no variables for services"),
         "engines_on_card": Field(Unknown("other services of the host may use the same GPUs"), (service.origin,)),
     }
+    size, ipc = service.text("shm_size"), service.text("ipc")
+    if size is not None and size.text != "" and ipc is not None and ipc.text == "host":
+        fields["unused_shared_memory_size"] = Field(size.text or "…", (size.origin,))
     limits = ("deploy", "resources", "limits")
     for name, keys, read in (
         ("host_memory_bytes", (("mem_limit",), (*limits, "memory")), units.binary_bytes),

@@ -19,6 +19,8 @@ CDI = re.compile(rf"(?:{resource_names.pattern('gpus')})=(?P<id>[\w.:-]+)")
 LISTED = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 KFD = "/dev/kfd"
 SHARED_MEMORY = "/dev/shm"
+HOST = "host"
+"""The IPC namespace of the host."""
 
 
 def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
@@ -29,6 +31,7 @@ def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
     if step.launcher == "docker run":
         granted["shared_memory_default"] = _has_small_shared_memory(step)
         granted["shared_memory_remedy"] = Field("start the container with --shm-size=8g or --ipc=host")
+        granted |= _find_unused_size(step)
     if (memory := step.last("memory")) is not None:
         granted["host_memory_bytes"] = _parse_bytes(memory)
     if privileged := step.stated.get("privileged"):
@@ -92,6 +95,17 @@ def _has_small_shared_memory(step: Step) -> Field:
     larger = [word for word in given if word.text not in ("private", "shareable", "none", "64m")]
     deciding = (*larger, *mounted, *((step.open_ended,) if step.open_ended else ()))
     return Field(not deciding, processes.origins(deciding[0] if deciding else step.word))
+
+
+def _find_unused_size(step: Step) -> dict[str, Field]:
+    """Return a size of /dev/shm beside the host's IPC namespace, which brings the host's own /dev/shm.
+
+    moby daemon/container_operations_unix.go, setupIPCDirs: only a container with a namespace of its own gets the size.
+    """
+    size, ipc = step.last("shared_memory"), step.last("ipc")
+    if size is None or ipc is None or ipc.text != HOST:
+        return {}
+    return {"unused_shared_memory_size": Field(size.text or "…", processes.origins(size))}
 
 
 def _parse_bytes(word: Argument) -> Field:

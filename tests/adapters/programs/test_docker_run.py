@@ -73,3 +73,19 @@ def test_limits_and_privileges_are_read() -> None:
     assert found["host_memory_bytes"].value == 17_179_869_184
     assert found["privileged"].value is True
     assert "privileged" not in fields("--gpus 1")
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        ("--ipc=host --shm-size=16g", "16g"),
+        ("--shm-size 8G --gpus all --ipc host", "8G"),
+        ("--ipc=private --shm-size=16g", None),
+        ("--shm-size=16g", None),
+        ("--ipc=host", None),
+        ("--ipc=host --ipc=private --shm-size=1g", None),
+    ],
+)
+def test_a_size_of_shared_memory_has_no_effect_beside_the_namespace_of_the_host(options: str, size: str | None) -> None:
+    found = fields(f"--gpus 2 {options}").get("unused_shared_memory_size")
+    assert (found.value if found else None) == size
