@@ -19,7 +19,6 @@ QUANTISERS = frozenset({"awq", "auto_gptq", "gptqmodel"})
 """AutoGPTQ/AutoGPTQ auto_gptq/modeling/_base.py, ModelCloud/GPTQModel and casper-hansen/AutoAWQ awq/quantize/quantizer.py:
 `quantize` moves one layer at a time to the first GPU."""
 GPU = re.compile(r"cuda(?::\d+)?|\d")
-SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 OFFLOADS = re.compile(r"enable_(?:model|sequential)_cpu_offload$")
 WRITES = frozenset(
     {"merge_and_unload", "save_pretrained", "save_pretrained_merged", "save_pretrained_gguf", "save_quantized"}
@@ -150,7 +149,7 @@ def _read_pipeline(call: Object, calls: Sequence[Object], reader: Reader) -> Rea
 def _read_spread(call: Object, reader: Reader) -> dict[str, Field]:
     """Return whether layers that do not fit go to other GPUs and to host memory."""
     stated = call.get("device_map")
-    if stated is None or read_text(stated) not in SPREADS:
+    if stated is None or read_text(stated) not in models.SPREADS:
         return {}
     return {"spills": make_field(reader, stated, call.place, True)}
 

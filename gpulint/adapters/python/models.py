@@ -23,6 +23,8 @@ from gpulint.source.python.values import Choice, Constant, Items, Mapping, Membe
 from gpulint.workload import Field, Unknown
 
 LOADS = frozenset({"from_pretrained", "from_single_file"})
+SPREADS = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+"""Values of `device_map` with which a process uses all its GPUs (huggingface/accelerate docs, big_modeling)."""
 NOT_A_MODEL = re.compile(
     r"Tokenizer|Processor|FeatureExtractor|Config\b|Scheduler|VAE|Autoencoder|GenerationConfig|Streamer|LoraConfig|PeftConfig"
 )

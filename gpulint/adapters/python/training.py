@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines
 from gpulint.adapters.python import deepspeed_settings, detectors, encoders, frameworks, loops, models, networks
-from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, root
+from gpulint.adapters.python.words import Reader, is_nothing, is_on, last_name, make_field, read_text, root
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation, Reading, trainers
 from gpulint.engines.trainers import vocabulary
@@ -203,7 +203,7 @@ def _read_own(
         if shortcut is not None and (is_on(shortcut)):
             own["activation_checkpointing"] = make_field(reader, shortcut, config.place, "full")
     if model is not None:
-        own |= models.read_quantization(model, reader)
+        own |= {**models.read_quantization(model, reader), **_read_spread(model, reader)}
         if root(model) == "unsloth" and (config is None or config.get("use_gradient_checkpointing") is None):
             own["activation_checkpointing"] = Field("full", reader.origins(None, model.place), source=UNSLOTH_DEFAULT)
     else:
@@ -227,6 +227,13 @@ def _read_own(
     if arguments is None or all(arguments.get(name) is None for name in ("max_length", "max_seq_length")):
         own |= models.read_length(calls, reader)
     return own
+
+
+def _read_spread(model: Object, reader: Reader) -> dict[str, Field]:
+    """Return a `device_map` that spreads the weights of a model over every GPU that a process sees."""
+    stated = model.get("device_map")
+    text = read_text(stated)
+    return {"spread_weights": make_field(reader, stated, model.place, text)} if stated and text in models.SPREADS else {}
 
 
 def _read_halves(arguments: Object, reader: Reader) -> dict[str, Field]:
