@@ -52,8 +52,11 @@ def _is_the_engine(engine: str, invocation: Invocation) -> bool:
 
 def _list_unread(engine: str, release: str, environment: Mapping[str, Argument]) -> Iterator[dict[str, Field]]:
     for name, argument in environment.items():
-        instead = _find_instead(engine, name, release) if name.startswith(PREFIXES[engine]) else ""
-        if instead and not is_used(name, argument.origin.document.text):
+        written = argument.origin.document.text
+        if not name.startswith(PREFIXES[engine]) or name not in written:  # a file of variables serves other programs too
+            continue
+        instead = _find_instead(engine, name, release)
+        if instead and not is_used(name, written):
             yield {
                 "unread_engine_variable": Field(name, (argument.origin,)),
                 "unread_engine_variable_instead": Field(instead),

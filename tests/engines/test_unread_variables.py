@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import reading
+
+import gpulint
 
 VLLM = "image: vllm/vllm-openai:TAG\nargs: [--model=Qwen/Qwen3-8B]\n"
 OLLAMA = "image: ollama/ollama:0.12.3\nresources: {limits: {nvidia.com/gpu: 1}}\n"
@@ -82,3 +86,12 @@ def test_an_image_whose_script_may_read_the_variable_is_left_alone(container: st
 def test_a_command_that_uses_the_variable_reads_it() -> None:
     command = "image: vllm/vllm-openai:v0.11.0\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B --dtype $VLLM_DTYPE']\n"
     assert find(command, "VLLM_DTYPE", "bfloat16")[0] == [None]
+
+
+@pytest.mark.parametrize(("environment", "found"), [("environment: [OLLAMA_URL=x]", 1), ("env_file: [.env]", 0)])
+def test_a_file_of_variables_serves_other_programs_too(environment: str, found: int, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OLLAMA_URL=http://ollama:11434\n")
+    lines = ["services:", "  ollama:", "    image: ollama/ollama:0.12.3", f"    {environment}", "    gpus: all"]
+    (tmp_path / "compose.yaml").write_text("\n".join(lines))
+    report = gpulint.check([str(tmp_path)])
+    assert len([one for one in report.findings if one.rule == "engine-variable-never-read"]) == found
