@@ -53,7 +53,9 @@ def _is_the_engine(engine: str, invocation: Invocation) -> bool:
 def _list_unread(engine: str, release: str, environment: Mapping[str, Argument]) -> Iterator[dict[str, Field]]:
     for name, argument in environment.items():
         written = argument.origin.document.text
-        if not name.startswith(PREFIXES[engine]) or name not in written:  # a file of variables serves other programs too
+        if (
+            not name.startswith(PREFIXES[engine]) or name not in written
+        ):  # a file of variables serves other programs too
             continue
         instead = _find_instead(engine, name, release)
         if instead and not is_used(name, written):

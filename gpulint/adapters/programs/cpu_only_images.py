@@ -41,6 +41,10 @@ A placeholder in scheduling examples (pause, nginx, busybox) holds a GPU on purp
 """
 WAITS = frozenset({"sleep", "tail", "pause"})
 """Programs that end after a time, or never, and compute nothing."""
+DURATION = re.compile(r"sleep (?P<number>\d{1,9}(?:\.\d{1,9})?)(?P<unit>[smhd]?)")
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+"""The suffixes of sleep (GNU coreutils)."""
+DAY_S = 86_400
 PLACEHOLDERS = re.compile(
     r"(?:^|/)(?:busybox|alpine|ubuntu|debian|ubi\d*(?:-minimal)?|centos|fedora|agnhost|pause|nginx|k8s-samples|cuda-sample"
     r"|(?:nvidia/)?cuda)(?:[:@/].*)?$"
@@ -64,7 +68,8 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
             word = commands[running[0]].arguments[0]
             return {"off_card_program": Field(named[running[0]], (word.origin,))}
         if running and all(named[at] in WAITS for at in running) and _may_compute(document, path):
-            return {"waiting_program": _join(commands[running[-1]].arguments)}
+            words = commands[running[-1]].arguments
+            return {} if document.get(("kind",)) == "Pod" and _ends_soon(words) else {"waiting_program": _join(words)}
         return {}
     image = document.get((*path, "image"))
     if not isinstance(image, str):
@@ -81,6 +86,12 @@ def _may_compute(document: Document, path: Path) -> bool:
     if not isinstance(image, str) or PLACEHOLDERS.search(image):
         return False
     return not any(map(document.mentions, STARTED_FROM_OUTSIDE)) and document.get((*path, "lifecycle")) is None
+
+
+def _ends_soon(words: Sequence[Argument]) -> bool:
+    """Return whether a wait ends within a day: a bare pod with it is a place to work in, and frees its GPUs by itself."""
+    match = DURATION.fullmatch(" ".join(word.text or "" for word in words))
+    return match is not None and float(match["number"]) * SECONDS[match["unit"]] <= DAY_S
 
 
 def _join(words: Sequence[Argument]) -> Field:

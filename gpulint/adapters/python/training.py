@@ -233,7 +233,9 @@ def _read_spread(model: Object, reader: Reader) -> dict[str, Field]:
     """Return a `device_map` that spreads the weights of a model over every GPU that a process sees."""
     stated = model.get("device_map")
     text = read_text(stated)
-    return {"spread_weights": make_field(reader, stated, model.place, text)} if stated and text in models.SPREADS else {}
+    return (
+        {"spread_weights": make_field(reader, stated, model.place, text)} if stated and text in models.SPREADS else {}
+    )
 
 
 def _read_halves(arguments: Object, reader: Reader) -> dict[str, Field]:

@@ -13,7 +13,8 @@ PYTORCH = f"image: nvcr.io/nvidia/pytorch:24.10-py3\n{ASKED}"
     ("command", "found"),
     [
         ("[sleep, infinity]", "sleep infinity"),
-        ("[sh, -c, 'sleep 600']", "sleep 600"),
+        ("[sh, -c, 'sleep 360000']", "sleep 360000"),
+        ("[sleep, 2d]", "sleep 2d"),
         ("[bash, -c, 'echo ready && tail -f /dev/null']", "tail -f /dev/null"),
     ],
 )
@@ -27,6 +28,7 @@ def test_a_container_that_only_waits_holds_its_gpus(command: str, found: str) ->
     [
         pytest.param(f"{PYTORCH}command: [sh, -c, 'python train.py && sleep infinity']", id="it computes first"),
         pytest.param(f"{PYTORCH}command: [sh, -c, 'nvidia-smi; sleep 60']", id="it tests the GPUs"),
+        pytest.param(f"{PYTORCH}command: [sleep, 1h]", id="a bare pod that ends by itself"),
         pytest.param(f"image: busybox\n{ASKED}command: [sleep, infinity]", id="an example of scheduling"),
         pytest.param(f"image: nvidia/cuda:12.4.1-base-ubuntu22.04\n{ASKED}command: [sleep, infinity]", id="a base"),
         pytest.param(
