@@ -805,3 +805,25 @@ def test_an_argument_that_a_release_removed_is_found_in_a_call(
     """vllm-project/vllm pull request 21349 removed device, in 0.10.0."""
     role = read_role(f"from vllm import LLM\n{call}.generate('x')\n", "serve.py", **{"requirements.txt": f"{pin}\n"})
     assert role.value(name) == found
+
+
+@pytest.mark.parametrize(
+    ("keyword", "found"),
+    [
+        ("device_map='auto'", "auto"),
+        ("device_map='balanced'", "balanced"),
+        ("device_map={'': 0}", None),
+        ("device_map='cuda:0'", None),
+        ("torch_dtype='bfloat16'", None),
+    ],
+)
+def test_a_trainer_shows_a_device_map_that_spreads_its_weights(keyword: str, found: str | None) -> None:
+    """huggingface/accelerate src/accelerate/accelerator.py, prepare: a model on several devices is refused in several ranks."""
+    program = f"""
+        from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+        model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-1.5B", {keyword})
+        Trainer(model=model, args=TrainingArguments("out"), train_dataset=data).train()
+    """
+    job = "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\ntorchrun --nproc_per_node=4 train.py\n"
+    role = read_role(job, "run.sbatch", **{"train.py": program})
+    assert values(role, "spread_weights", "processes_per_pod") == {"spread_weights": found, "processes_per_pod": 4}
