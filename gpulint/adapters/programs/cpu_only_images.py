@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gpulint.adapters.programs import launchers
-from gpulint.engines import Argument, Invocation
+from gpulint.engines import Argument, Invocation, image_tags
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
 
@@ -46,8 +46,7 @@ SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 """The suffixes of sleep (GNU coreutils)."""
 DAY_S = 86_400
 PLACEHOLDERS = re.compile(
-    r"(?:^|/)(?:busybox|alpine|ubuntu|debian|ubi\d*(?:-minimal)?|centos|fedora|agnhost|pause|nginx|k8s-samples|cuda-sample"
-    r"|(?:nvidia/)?cuda)(?:[:@/].*)?$"
+    r"busybox|alpine|ubuntu|debian|ubi\d*(?:-minimal)?|centos|fedora|agnhost|pause|nginx|cuda|cuda-sample"
 )
 """Images of examples of scheduling, which hold GPUs on purpose: they have no program that computes on one."""
 STARTED_FROM_OUTSIDE = ("MPIJob", "LeaderWorkerSet")
@@ -83,7 +82,8 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
 def _may_compute(document: Document, path: Path) -> bool:
     """Return whether an image is more than a base, and no launcher starts programs in its container."""
     image = document.get((*path, "image"))
-    if not isinstance(image, str) or PLACEHOLDERS.search(image):
+    name = image_tags.split_image(image)[0].rpartition("/")[2] if isinstance(image, str) else ""
+    if not name or PLACEHOLDERS.fullmatch(name):
         return False
     return not any(map(document.mentions, STARTED_FROM_OUTSIDE)) and document.get((*path, "lifecycle")) is None
 
