@@ -19,7 +19,7 @@ from gpulint.report.model import Severity, Suggestion
 from gpulint.suggestions import changed_role, companions, generators, pricing
 from gpulint.suggestions.allowance import Allowance
 from gpulint.suggestions.generators import Candidate
-from gpulint.suggestions.verification import clears
+from gpulint.suggestions.verification import clears, list_lacking
 from gpulint.workload import Value
 
 PRINTED = 3
@@ -89,7 +89,10 @@ class Search:
 
             after = bounded_rules.judge_outcome(after, rules, changed)[1]
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
-        sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
+        sure = after._replace(
+            verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure),
+            not_evaluated=list_lacking(after, rules),
+        )
         if not clears([rule.name], before, sure):
             new = [verdict for verdict in after.verdicts if _is_new(verdict, before)]
             alone = all(companions.is_companion(verdict) for verdict in new)

@@ -15,7 +15,7 @@ from gpulint.adapters.pods import image_tag
 from gpulint.adapters.programs import processes
 from gpulint.engines import image_tags
 from gpulint.source.repository import Repository
-from gpulint.workload import Container, Field, Role, Workload
+from gpulint.workload import Container, Field, Origin, Role, Workload
 
 FACT = "moving_image"
 OBJECTS = frozenset({"kubernetes", "kustomize"})
@@ -36,12 +36,19 @@ def _mark(role: Role, workload: Workload, repository: Repository) -> Role:
     whole = workload.adapter not in OBJECTS
     if FACT not in role.fields:
         serves = engines.find_purpose(role.text("engine")) == "inference"
-        if not serves or not image_tag.moves(image.text or "", complete=whole):
+        moving = serves and image_tag.moves(image.text or "", complete=whole)
+        if not moving or not any(_names(origin, image.text or "") for origin in processes.origins(image)):
             return role
     near = workload.document.path
     if _is_own(container, near, repository) or (not whole and _is_renamed(container, near, repository)):
         return role.having(**{FACT: Field(None)}) if FACT in role.fields else role
     return role if FACT in role.fields else role.having(**{FACT: Field(image.text, processes.origins(image))})
+
+
+def _names(origin: Origin, image: str) -> bool:
+    """Return whether a file names an image: that of a chart's or a runtime's default is decided by its release."""
+    repository, _ = image_tags.split_image(image)
+    return "/".join(repository.rsplit("/", 2)[-2:]) in origin.document.text
 
 
 def _is_renamed(container: Container, near: str, repository: Repository) -> bool:

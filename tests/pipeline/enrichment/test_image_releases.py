@@ -153,3 +153,9 @@ def test_a_kustomization_leaves_a_tag_as_it_is_unless_it_sets_the_image(
         "k8s/patch.yaml": patch,
     }
     assert moving(files, "k8s/chat.yaml") == found
+
+
+def test_the_image_that_a_chart_chooses_is_that_of_its_release() -> None:
+    values = "ollama:\n  gpu: {enabled: true, type: nvidia, number: 1}\n  models: {run: ['qwen3:8b']}\n"
+    chart = "apiVersion: v2\nname: ollama\nversion: 1.30.0\n"
+    assert moving({"values.yaml": values, "Chart.yaml": chart}, "values.yaml") is None
