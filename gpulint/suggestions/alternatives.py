@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gpulint import engines
 from gpulint.facts.model import Facts
 from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import Outcome, Verdict
@@ -28,6 +29,10 @@ CHANGES_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "
 """Quantities that change the answers of a service, or the requests that it accepts."""
 ROOM = ("memory", "parallelism")
 """Families of rules whose notes say what happens in one of three scenarios, or what would be a little better."""
+SPLITS = ("tensor_parallel", "pipeline_parallel", "expert_parallel_size")
+"""Degrees of parallelism that divide a network."""
+USUAL_BYTES = 80 * 1024**3
+"""The memory of the GPUs that most large training runs use: A100 and H100."""
 DEAR = 2.0
 """Times today's price that other hardware may cost at most if the same hardware can do."""
 
@@ -104,6 +109,12 @@ class Search:
         saves = after.holding <= before.holding and _saves(suggestion, self.role.facts, rule)
         if rule.only_with and not saves:
             return None
+        if (
+            engines.is_training(changed.role)
+            and _splits_less(candidate, self.role.facts)
+            and not _holds_states(changed)
+        ):
+            return None
         steps_away = changed_role.count_steps_away(self.role.facts.role, candidate.values)
         is_slight = self.verdict.severity == Severity.NOTE and rule.family in ROOM
         if is_slight and (steps_away or _cuts_most(candidate, self.role.facts)):
@@ -176,6 +187,19 @@ def _is_new(verdict: Verdict, before: Outcome) -> bool:
     """Whether a rule did not fire before, or not as severely."""
     others: Iterable[Verdict] = before.verdicts
     return all(verdict.rule.name != other.rule.name or verdict.severity > other.severity for other in others)
+
+
+def _splits_less(candidate: Candidate, facts: Facts) -> bool:
+    """Whether each GPU would hold a larger part of the network."""
+    return any(
+        isinstance(then := candidate.values.get(name), int) and then < (facts.number(name) or 1) for name in SPLITS
+    )
+
+
+def _holds_states(facts: Facts) -> bool:
+    """Whether the weights, gradients and optimizer states of a GPU may leave some of its memory."""
+    states, memory = facts.number("state_bytes_per_gpu"), facts.number("device_memory_bytes")
+    return states is None or states < (memory or USUAL_BYTES)
 
 
 def _cuts_most(candidate: Candidate, facts: Facts) -> bool:
