@@ -217,7 +217,8 @@ def _parse_release(text: str) -> Release:
 
 def _is_set(document: Document, root: Path, change: Change) -> bool:
     path = (*root, *change.path)
-    if document.node(path) is None or document.get(path) in (None, False, ""):
+    value = document.get(path)
+    if value is None or value is False or value == "":
         return False
     data = document.get(root) if root else document.data
     return not change.beside or (isinstance(data, dict) and bool(change.beside & data.keys()))
