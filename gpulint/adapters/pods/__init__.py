@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +34,7 @@ from gpulint.adapters.programs import (
 )
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities, hardware, resource_names
-from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import Argument, Invocation, Reading, command_line
 from gpulint.facts import objective_words
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -354,9 +355,13 @@ def settle(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) ->
     branched = any(invocation.conditional for _, invocation in read)
     if branched and all(invocation.final for _, invocation in read[:-1]) and (len(read) > 1 or read[0][1].final):
         return (merge_alternatives([reading for reading, _ in read]),)
+    if len(read) > 1 and not branched and _is_retried([invocation for _, invocation in read]):
+        return (merge_alternatives([reading for reading, _ in read]),)
     if len(read) > 1 and branched:
         reason = "which of several commands runs is decided by the script"
-        return (Reading({"engine": read[0][0].fields["engine"]}, None, reason),)
+        kept = {name: read[0][0].fields[name] for name in ("engine", "engine_version") if name in read[0][0].fields}
+        notices = command_line.merge_notices(reading.fields for reading, _ in read)
+        return (Reading({**kept, **notices}, None, reason),)
     if len(read) > 1 and gpus == 1:
         readings = [reading for reading, _ in read]
         return tuple(_add_neighbours(reading, readings[:at], len(readings)) for at, reading in enumerate(readings))
@@ -369,6 +374,21 @@ def settle(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) ->
     return tuple(reading for reading, _ in read)
 
 
+def _is_retried(invocations: Sequence[Invocation]) -> bool:
+    """Return whether each command runs only if the one before it fails: they stand between `||`."""
+    return all(itertools.starmap(_follows_failure, itertools.pairwise(invocations)))
+
+
+def _follows_failure(first: Invocation, second: Invocation) -> bool:
+    if not first.arguments or not second.arguments:
+        return False
+    before, after = first.arguments[-1].origin, second.arguments[0].origin
+    text = before.document.get(before.path) if before.document is after.document else None
+    if not isinstance(text, str) or before.path != after.path or before.span is None or after.span is None:
+        return False
+    return "||" in text[before.span[1] : after.span[0]]
+
+
 def merge_alternatives(readings: Sequence[Reading]) -> Reading:
     """Return what alternative commands have in common. A field with different values is unknown."""
     first, *others = readings
@@ -376,6 +396,7 @@ def merge_alternatives(readings: Sequence[Reading]) -> Reading:
         return Reading({}, None, "which of several engines runs is decided by the script")
     names = dict.fromkeys(name for reading in readings for name in reading.fields)
     fields = {name: _merge_field([reading.fields.get(name) for reading in readings]) for name in names}
+    fields |= command_line.merge_notices(reading.fields for reading in readings)
     reason = next((reading.open_ended for reading in readings if reading.open_ended), "")
     return Reading(fields, None if others else first.arguments, reason)
 
