@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpulint.catalog.offers import EVERYTHING, Available
 from gpulint.report.model import Location
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from gpulint.catalog.architecture import Resolution
 
 Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
+Basis = Literal["stated", "measured", "default", "bounded", "joined", "assumed", "open", "catalog"]
+"""How a value is known: a file states it, a log or a profile shows it, the program that gets a complete file has it as its
+default, it is one of all values that are possible, another file of the repository states it, it is assumed, it is the
+default of a file that others complete, or public tables list it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +143,16 @@ class Field:
     """A value with all locations that state it, the deciding one first, or else with its source.
 
     `source` names the source of a value that the file does not state ("default of vLLM 0.10",
-    "--accelerator"). `assumption` is a sentence for the report if the value was inferred. `further` are the other
-    occurrences of a mistake that the value names, each as the fields that describe it.
+    "--accelerator"). `assumption` is a sentence for the report if the value was inferred. `basis` is how the value is known
+    where that does not follow from the rest (facts/basis.py). `further` are the other occurrences of a mistake that the
+    value names, each as the fields that describe it.
     """
 
     value: Value | Unknown
     origins: tuple[Origin, ...] = ()
     source: str = ""
     assumption: str = ""
+    basis: Basis | None = None
     further: tuple[tuple[tuple[str, Field], ...], ...] = ()
 
 

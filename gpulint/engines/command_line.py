@@ -342,9 +342,11 @@ def _notice(one: ParsedArgument, grammar: Grammar, release: Release) -> str:
 
 def _is_refused(one: ParsedArgument) -> bool:
     """Return whether the argument rejects a readable value. A switch takes no value at all."""
-    if one.flag.kind in ("bool", "false") and one.value is not None:
+    if one.value is None or one.value.text is None:
+        return False
+    if one.flag.kind in ("bool", "false"):
         return True
-    if one.value is None or one.value.text is None or not one.flag.field:
+    if not one.flag.field:
         return False
     return isinstance(read_field(one).value, Unknown)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -160,13 +160,14 @@ class Facts:
     def _ask(self, name: str) -> ResolvedFact | Missing:
         """Ask the providers in their order."""
         quantity = glossary()[name]
-        for provider in self._layer:
-            if (found := provider(quantity, self)) is not None:
-                return found
-        for provider in self._providers(name):
+        for provider in self.list_providers(name):
             if (found := provider(quantity, self)) is not None:
                 return found
         return Missing(frozenset({name}))
+
+    def list_providers(self, name: str) -> tuple[Provider, ...]:
+        """Return the providers that are asked for a fact, in their order."""
+        return (*self._layer, *self._providers(name)) if self._layer else self._providers(name)
 
     # ---- facts of other roles
 
@@ -185,7 +186,13 @@ class Facts:
 
     def start_trace(self) -> Facts:
         """Return the same facts, resolved again and traced: each records what it depends on."""
-        return Facts(self.role, self.resolved, self._providers, self._interval, trace=Trace(self.role.fields))
+        columns = self.role, self.resolved, self._providers, self._interval
+        return Facts(*columns, layer=self._layer, override=self._override, trace=Trace(self.role.fields))
+
+    def list_reads(self, name: str) -> Collection[str]:
+        """Return the fields and facts that a traced fact was resolved from."""
+        self.find(name)
+        return self._trace.reads.get(name, ()) if self._trace else ()
 
     def variant(self, role: Role) -> Facts:
         """Return the facts of the same role with other fields."""

@@ -61,7 +61,7 @@ def missing_inputs(rows: Iterable[tables.Row], facts: Facts) -> Missing | None:
 
 def is_verified(condition: str, facts: Facts) -> bool:
     """Whether a row's condition holds, or holds on an accelerator that the role may have."""
-    if facts.possible() and facts.missing(find_compared(condition)):
+    if facts.missing(find_compared(condition)) and facts.possible():
         return any(is_verified(condition, alternative) for alternative in facts.possible())
     return all(_comparison_holds(comparison, facts) for comparison in _split_condition(condition))
 

@@ -12,6 +12,7 @@ from gpulint.report.json_keys import HIDDEN, Between, Inlined, Items, Words
 from gpulint.report.location import Location
 from gpulint.report.suggestion import Suggestion
 
+BASES = Words(("stated", "measured", "default", "bounded", "joined", "assumed", "open", "catalog"))
 WAIVERS = Words(("comment", "annotation", "policy", "baseline", "base"))
 
 
@@ -67,6 +68,16 @@ class Waiver(NamedTuple):
     """The condition under which it applies."""
 
 
+class Ground(NamedTuple):
+    """Values behind a finding that are known in the same way, by the same source."""
+
+    basis: Annotated[str, BASES]
+    source: str
+    facts: tuple[str, ...]
+    location: Annotated[Location | None, Inlined(("path", "line", "column"))] = None
+    """Left out: no line of the checked files states them."""
+
+
 class Finding(NamedTuple):
     """One defect at its location, with the numbers behind it."""
 
@@ -83,6 +94,8 @@ class Finding(NamedTuple):
     workload: str = ""
     role: str = ""
     facts: Facts = ()
+    basis: tuple[Ground, ...] = ()
+    """How the values are known that the rule compares or that these are computed from; without those that are absent"""
     suggestions: Annotated[tuple[Suggestion, ...], Items(0, 3)] = ()
     fingerprint: str = ""
     """Stays the same when the finding moves within its file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpulint.report.comparison import Change, Comparison, Total, Totals
 from gpulint.report.facility_summary import AreaSummary, FacilitySummary, FeedSummary, Lacking, Meter, RackSummary, Slot
 from gpulint.report.fact import Fact, Scenarios
-from gpulint.report.finding import Finding, Related, RuleCard, Severity, Subject, Waiver
+from gpulint.report.finding import Finding, Ground, Related, RuleCard, Severity, Subject, Waiver
 from gpulint.report.location import Location
 from gpulint.report.node_pools import PoolChange, PoolFigures
 from gpulint.report.plan import Plan
@@ -40,6 +40,7 @@ __all__ = [
     "Finding",
     "Fit",
     "GpuMemory",
+    "Ground",
     "HintUse",
     "Lacking",
     "Location",

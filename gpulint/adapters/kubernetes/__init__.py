@@ -159,7 +159,7 @@ def _allow_for_patches(
     """Yield the workloads of a file; a Kustomization next to it may add GPU requests to them."""
     folder = posixpath.dirname(document.path)
     if any(repository.exists(posixpath.join(folder, name)) for name in references.KUSTOMIZATIONS):
-        names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume", "moving_image")
+        names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume")
         absent = {name: Field(None) for name in (*names, *network.FACTS)}
         workloads_of_file = (
             replace(workload, roles=tuple(role.having(**absent) for role in workload.roles))

@@ -81,7 +81,7 @@ def compare(role: Role, resolved: Resolution | None, log: Log) -> Evidence:
     usable = [reading for reading in readings if not other & (RESTS_ON.get(reading.name) or other)]
     compared = tuple(_compare(reading, known) for reading in usable)
     pinned = {
-        reading.name: Field(_round_whole_units(reading), source=f"the log, {reading.place}")
+        reading.name: Field(_round_whole_units(reading), source=f"the log, {reading.place}", basis="measured")
         for reading in usable
         if _is_usable(reading)
     }
@@ -111,7 +111,7 @@ def _is_unset(reading: Reading) -> bool:
 
 def _build_fields(adopted: Sequence[Reading]) -> Iterator[tuple[str, Field]]:
     for reading in adopted:
-        yield reading.name, Field(_drop_zero_fraction(reading), source=f"the log, {reading.place}")
+        yield reading.name, Field(_drop_zero_fraction(reading), source=f"the log, {reading.place}", basis="measured")
         if reading.name == "max_model_len":
             yield "max_model_len_stated", Field(True)
             yield "max_model_len_fitted", Field(False)

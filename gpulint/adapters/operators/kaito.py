@@ -188,7 +188,12 @@ def _read_engine(
         }, WRITTEN
     spread = {name: Field(SPREAD, (at,)) for name in ("tensor_parallel", "pipeline_parallel")}
     stated = _read_config(config, repository)
-    return {**_set_by_kaito(at, stated), **stated, **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
+    return {
+        **_set_by_kaito(at, stated),
+        **stated,
+        **spread,
+        "engine": Field("vllm", (at,), assumption=SERVED, basis="default"),
+    }, WRITTEN
 
 
 def _set_by_kaito(at: Origin, stated: Mapping[str, Field]) -> dict[str, Field]:

@@ -242,7 +242,7 @@ def _complete_role(section: Section, role: Role) -> Role:
     preset = merge.value(_find_container(section), "command") is None
     if preset and role.text("engine") == "vllm":
         at = Origin(section.document, (*section.base, "template"))
-        fields["engine"] = Field("vllm", (at,), assumption=PRESET)
+        fields["engine"] = Field("vllm", (at,), assumption=PRESET, basis="default")
     if str(fields.get("checkpoint", Field("/mnt/models")).value) in ("/mnt/models", "/mnt/models/"):
         fields |= _resolve_stored_weights(section)
     fields |= _read_claim(section) | _read_offloading(section)

@@ -223,9 +223,9 @@ def _resolve_program(document: Document, path: Path, key: str, role: Role, on_ru
         if key == "model":
             at = Origin(document, (*path, key, "modelFormat", "name"))
         if engine := ENGINES.get(server):
-            return {"engine": Field(engine, (at,), assumption=PRESET)}
+            return {"engine": Field(engine, (at,), assumption=PRESET, basis="default")}
         reason = Unknown(f"the format is served by {server}", "operator preset")
-        return {"engine": Field(reason, (at,)), "program": Field(server, (at,), assumption=PRESET)}
+        return {"engine": Field(reason, (at,)), "program": Field(server, (at,), assumption=PRESET, basis="default")}
     if document.get((*path, key, "image")) is not None:
         return {}
     if document.get(named.path) is not None:

@@ -18,7 +18,7 @@ WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)(?::?-[
 VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 CALLER = "caller's variable"
 PLACEHOLDER = re.compile(
-    r"\$\([A-Za-z_][\w.-]*\)|\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)"
+    r"\$\([A-Za-z_][\w.-]*\)|\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)"
 )
 SCRIPTS_WITHIN_MAX = 4
 BESIDE = re.compile(r"(?:\s*\d?>>?&?\s*[^\s;|)<>&]+){0,4}\s*(?:&(?![&>])|\|(?!\|)|\))")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpulint.source.documents import Document, Path
-from gpulint.workload import Field, Origin, Role, Unknown
+from gpulint.workload import Basis, Field, Origin, Role, Unknown
 
 ONE_POD = Field(1, source="one pod per replica")
 
@@ -43,7 +43,14 @@ def product(*factors: Field) -> Field:
         if not isinstance(factor.value, int) or isinstance(factor.value, bool):
             return Field(Unknown("a count is not a whole number"), factor.origins or origins)
         total *= factor.value
-    return Field(total, origins, source="" if origins else factors[0].source)
+    return Field(total, origins, source="" if origins else factors[0].source, basis=_find_weakest(factors))
+
+
+def _find_weakest(factors: Sequence[Field]) -> Basis | None:
+    """Return the basis of a product of which a factor is not stated; None if that follows from its origins."""
+    if any(factor.basis == "open" for factor in factors):
+        return "open"
+    return "assumed" if any(factor.assumption and factor.basis is None for factor in factors) else None
 
 
 def count_role(role: Role, pods: Field, replicas: Field) -> Role:

@@ -194,7 +194,7 @@ def nodes(stated: Mapping[str, Argument]) -> Field:
         return Field(
             Unknown("Slurm decides over how many nodes it spreads the GPUs", QUEUE), processes.origins(stated["gpus"])
         )
-    return Field(1, source="default of the batch system")
+    return Field(1, source="default of the batch system", basis="open")
 
 
 def tasks_per_node(stated: Mapping[str, Argument]) -> Field:
@@ -213,7 +213,7 @@ def tasks_per_node(stated: Mapping[str, Argument]) -> Field:
         return Field(Unknown("Slurm decides how it spreads the tasks over the nodes", QUEUE), whole.origins)
     if "ntasks_per_gpu" in stated:
         return Field(Unknown("tasks are counted by GPU"), processes.origins(stated["ntasks_per_gpu"]))
-    return Field(1, source="default of the batch system")
+    return Field(1, source="default of the batch system", basis="open")
 
 
 def gpus_per_node(stated: Mapping[str, Argument]) -> Field | None:

@@ -103,7 +103,10 @@ def pins(repository: Repository) -> dict[str, Release]:
 
 
 def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
-    """Yield keys that resemble a known one or belong elsewhere, and all unknown keys where the format does not read others."""
+    """Yield keys that resemble a known one or belong elsewhere, and all unknown keys where the format does not read others.
+
+    Where a format keeps unknown keys, a mapping with many of them is for a program of its own, which may read each.
+    """
     for table in _load_names(format):
         base = (*root, *table.mapping)
         data = document.get(base) if base else document.data
@@ -121,7 +124,8 @@ def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Probl
             f"{_name_format(format)}'s {'.'.join(map(str, table.mapping))}" if table.mapping else _name_format(format)
         )
         for key, plain in strange.items():
-            near = _find_nearest(plain, table, frozenset(plain_keys.values()))
+            is_own = not table.rejects and len(strange) > STRANGE_MAX
+            near = "" if is_own else _find_nearest(plain, table, frozenset(plain_keys.values()))
             section = "" if near else _find_section(plain, table, format)
             if near:
                 message = f"{key} is not a setting of {owner}; did you mean {near}?"

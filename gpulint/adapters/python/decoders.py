@@ -67,7 +67,7 @@ def read(calls: Sequence[Object], reader: Reader) -> dict[str, Field]:
     network = _build(layers, _find_heads(parts), any(isinstance(one.attributes.get("weight"), Member) for one in parts))
     if network is None:
         return {}
-    fields = {"network": Field(network.render(), reader.origins(None, root.place), assumption=COUNTED)}
+    fields = {"network": Field(network.render(), reader.origins(None, root.place), assumption=COUNTED, basis="stated")}
     return fields if any(_may_cast(call) for call in calls) else {**fields, "parameter_dtype": UNCAST}
 
 

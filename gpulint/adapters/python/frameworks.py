@@ -140,7 +140,7 @@ def read_built(call: Object, reader: Reader) -> dict[str, Field]:
         return {}
     origins = reader.origins(Constant(call.name, call.place), call.place)
     assumption = builders.explain(last_name(call), row["checkpoint"])
-    fields = {"checkpoint": Field(row["checkpoint"], origins, assumption=assumption)}
+    fields = {"checkpoint": Field(row["checkpoint"], origins, assumption=assumption, basis="stated")}
     if adapted is None:
         return fields
     rank = call.get("lora_rank") or Constant(8, call.place)

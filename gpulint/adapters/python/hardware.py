@@ -293,7 +293,7 @@ def read_machines(call: Object, reader: Reader) -> dict[str, Field]:
     count = (
         make_field(reader, nodes, call.place)
         if nodes is not None
-        else Field(1, source="one machine unless stated otherwise")
+        else Field(1, source="one machine unless stated otherwise", basis="open")
     )
     deployed = last_name(call) == "deploy"
     one = Field(1, source="one machine for each replica" if deployed else "one run")

@@ -34,7 +34,7 @@ PRODUCT = "cloud.google.com/gke-accelerator"
 """Vertex AI writes in capitals what labels of nodes write in small letters."""
 INPUT = re.compile(r"\$\{\{ ?inputs\.(?P<name>\w+) ?\}\}")
 """learn.microsoft.com/azure/machine-learning/reference-yaml-job-command: what a command says for an input of the job."""
-ONE = Field(1, source="one machine unless stated otherwise")
+ONE = Field(1, source="one machine unless stated otherwise", basis="open")
 FLAG = "-"
 NESTED_MAX = 2
 CHOICES_MAX = 32

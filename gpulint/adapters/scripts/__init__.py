@@ -10,7 +10,7 @@ from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs.process import SUBMITS, Reader, StartedCommand
 from gpulint.adapters.scripts import alternatives, cpu_only_programs, gpu_programs, here_documents, started_workloads
 from gpulint.adapters.scripts.gpu_programs import GpuProgram
-from gpulint.source import recipes, shell
+from gpulint.source import documents, recipes, shell
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -31,7 +31,8 @@ A placeholder may hold them (sky/client/cli/command.py).
 
 def claims(document: Document) -> Claim:
     """Claim any shell script."""
-    return Claim.EXACT.where(document.format == "shell" and not recipes.find_dialect(document.path))
+    is_other = recipes.find_dialect(document.path) or documents.is_build(document.path)
+    return Claim.EXACT.where(document.format == "shell" and not is_other)
 
 
 def kind(document: Document) -> str:
@@ -90,8 +91,13 @@ def _read(document: Document, repository: Repository, choices: shell.Choices) ->
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """Report a script that exceeds a limit, and a cluster that a script starts and never stops."""
-    if not _analyse(document)[0] and (excess := shell.find_excess(document.text)):
+    """Report a script that exceeds a limit, and a cluster that a script starts and never stops.
+
+    One without options of a batch system whose words expand to too many is only listed as not checked: most such are
+    libraries of functions.
+    """
+    is_job = BATCH.search(document.text) or not shell.is_readable(document.text)
+    if is_job and not _analyse(document)[0] and (excess := shell.find_excess(document.text)):
         first = document.text.partition("\n")[0]
         yield Problem("input-limit", f"gpulint does not read this: {excess}", document.locate((), span=(0, len(first))))
     if "sky launch" not in document.text or STOPPED.search(document.text):

@@ -176,13 +176,15 @@ def _resolve_nodes(program: StartedCommand, stated: Mapping[str, Argument], fiel
         return (
             Field(unknown, programs_processes.origins(counted))
             if counted and counted.text != "1"
-            else Field(1, source="one machine unless stated otherwise")
+            else Field(1, source="one machine unless stated otherwise", basis="open")
         )
     inner = next((step for step in reversed(program.launch.steps) if step.launcher in programs_processes.RANKED), None)
     if inner is None and (around := _resolve_outer_nodes(program)) is not None:
         return around
-    if inner is None or inner.launcher == "torchrun":
-        return Field(1, source="one machine unless stated otherwise")
+    if inner is None:
+        return Field(1, source="one machine unless stated otherwise", basis="open")
+    if inner.launcher == "torchrun":
+        return Field(1, source="default of torchrun")
     if inner.launcher in ALONE and not {"hostfile", "config_file"} & inner.stated.keys() and inner.open_ended is None:
         return Field(1, source=f"default of {inner.launcher}")
     local = inner.launcher in ("mpirun", "horovodrun") and not {"hostfile", "hosts"} & inner.stated.keys()

@@ -62,7 +62,7 @@ def _read_role(module: ModuleType, document: Document, repository: Repository, s
         module.read_fields(document, find, (section,)) if section else module.read_fields(document, find)
     )
     anchor = Origin(document, (section,) if section else (), key=bool(section))
-    pods = stated.get("pods_per_replica", Field(1, source=ONE_NODE))
+    pods = stated.get("pods_per_replica", Field(1, source=ONE_NODE, basis="open"))
     gpus = stated.get("gpus_per_pod") or stated.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
     counts = {
         "gpus_per_pod": gpus,

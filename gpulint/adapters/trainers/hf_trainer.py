@@ -197,7 +197,7 @@ def _read_rotations(document: Document) -> dict[str, Field]:
     said = f"OFT with blocks of {block} trains about as many weights as LoRA of rank {max(1, block // 4)}"
     place = (Origin(document, ("finetuning_type",)),)
     targets = key_tables.field(document, ("oft_target",), "targets")
-    found = {"lora_rank": Field(max(1, block // 4), place, assumption=said)}
+    found = {"lora_rank": Field(max(1, block // 4), place, assumption=said, basis="stated")}
     return {**found, "lora_targets": targets} if targets is not None else found
 
 

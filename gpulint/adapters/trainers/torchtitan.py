@@ -56,7 +56,7 @@ def _find_checkpoint(document: Document, flavour: str) -> Field:
     listed = builders.find_checkpoint(ENGINE, f"{document.get(('model', 'name'))}.{flavour}")
     if listed is None:
         return Field(Unknown(f"the trainer's own architecture {flavour}", "own program"), place)
-    return Field(listed, place, assumption=builders.explain(flavour, listed))
+    return Field(listed, place, assumption=builders.explain(flavour, listed), basis="stated")
 
 
 def _is_own(document: Document) -> bool:

@@ -115,7 +115,9 @@ def _find_checkpoint(document: Document) -> Field | None:
     if listed is None:
         return None
     assumption = builders.explain(builder.rpartition(".")[2], listed["checkpoint"])
-    return Field(listed["checkpoint"], (Origin(document, ("model", "_component_")),), assumption=assumption)
+    return Field(
+        listed["checkpoint"], (Origin(document, ("model", "_component_")),), assumption=assumption, basis="stated"
+    )
 
 
 def _read_targets(document: Document, attention: Field) -> Field:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gpulint import units
 from gpulint.cli import fact_search
 from gpulint.cli.explain.parts import Code, Explanation, Listing, Part, Table, Text, make_sentence, render_reference
+from gpulint.facts import basis
 from gpulint.facts.formulas import find_formulas, list_parameters
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, run
@@ -111,8 +112,17 @@ def _list_computation(role: EvaluatedRole | None, names: Sequence[str], depth: i
     known = [fact for fact in values if fact.scenarios is not None and fact.how != fact_search.UNSTATED]
     known = [fact for fact in known if fact.printed != units.human(None, "")]
     formulas = {name: formula for name in every if (formula := _find_formula(role, name)) is not None}
-    rows = tuple((fact.quantity.name, fact.printed, safe(_describe_basis(fact, formulas))) for fact in known)
-    yield Table("Inputs", ("fact", "value", "basis"), rows)
+    bases = {entry.fact: entry.basis for entry in basis.list_known(role.facts, [fact.quantity.name for fact in known])}
+    rows = tuple(
+        (
+            fact.quantity.name,
+            fact.printed,
+            bases.get(fact.quantity.name, "computed"),
+            safe(_describe_source(fact, formulas)),
+        )
+        for fact in known
+    )
+    yield Table("Inputs", ("fact", "value", "basis", "source"), rows)
     shown = {name: formula for name, formula in formulas.items() if any(fact.quantity.name == name for fact in known)}
     if shown:
         yield Listing("Formulas", tuple(_describe_formula(name, formula) for name, formula in shown.items()))
@@ -121,8 +131,9 @@ def _list_computation(role: EvaluatedRole | None, names: Sequence[str], depth: i
         yield Text(f"Missing: {', '.join(needs)}.")
 
 
-def _describe_basis(fact: fact_search.FactValue, formulas: dict[str, Callable[..., object]]) -> str:
-    return "computed" if fact.quantity.name in formulas and "." in fact.how and " " not in fact.how else fact.how
+def _describe_source(fact: fact_search.FactValue, formulas: dict[str, Callable[..., object]]) -> str:
+    """Return the source of a value; empty if a formula computes it, which is listed below the table."""
+    return "" if fact.quantity.name in formulas and "." in fact.how and " " not in fact.how else fact.how
 
 
 def _expand(role: EvaluatedRole, names: Iterable[str], depth: int) -> Iterator[str]:

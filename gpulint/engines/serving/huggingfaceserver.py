@@ -90,7 +90,7 @@ def _read_vllm(invocation: Invocation, words: Sequence[Argument]) -> Reading | N
         return None
     noticed = [name for name in reading.fields if name.endswith("_argument")]
     fields = {name: field for name, field in reading.fields.items() if name not in (*noticed, "engine_version")}
-    fields["engine"] = Field("vllm", fields["engine"].origins, assumption=CHOSEN)
+    fields["engine"] = Field("vllm", fields["engine"].origins, assumption=CHOSEN, basis="default")
     return Reading(fields, words[-1].origin if words else None, reading.open_ended)
 
 

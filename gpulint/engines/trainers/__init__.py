@@ -231,7 +231,11 @@ def _find_built(trainer: str, fields: Mapping[str, Field]) -> dict[str, Field]:
         return {}
     name = named.value.partition("(")[0]
     listed = builders.find_checkpoint(trainer, name)
-    return {"checkpoint": Field(listed, named.origins, assumption=builders.explain(name, listed))} if listed else {}
+    return (
+        {"checkpoint": Field(listed, named.origins, assumption=builders.explain(name, listed), basis="stated")}
+        if listed
+        else {}
+    )
 
 
 def _check_saving(fields: Mapping[str, Field]) -> dict[str, Field]:

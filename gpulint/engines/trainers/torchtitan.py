@@ -55,4 +55,8 @@ def _find_checkpoint(started: trainers.Program) -> dict[str, Field | None]:
     origins = command_line.find_origins(flavour)
     if listed is None:
         return {"checkpoint": Field(Unknown("the trainer builds a network of its own", "own program"), origins)}
-    return {"checkpoint": Field(listed, origins, assumption=builders.explain(f"{name.text} {flavour.text}", listed))}
+    return {
+        "checkpoint": Field(
+            listed, origins, assumption=builders.explain(f"{name.text} {flavour.text}", listed), basis="stated"
+        )
+    }

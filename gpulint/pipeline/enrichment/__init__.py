@@ -89,6 +89,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         autoscaling,
         built_images,
         downloaded_checkpoint,
+        image_releases,
         kueue,
         launch_command,
         mig_profiles,
@@ -108,7 +109,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = retired_arguments.merge_retired(own_variables.leave_out_own(workload, repository), repository)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
-    workload = _merge_models(workload, repository)
+    workload = image_releases.mark_moving(_merge_models(workload, repository), repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)

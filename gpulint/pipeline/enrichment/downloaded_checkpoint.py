@@ -89,7 +89,7 @@ def _apply(role: Role, downloads: Sequence[Download]) -> Role:
     written = f" to {found.folder}" if found.folder else ""
     said = f"the model is {found.reference}, which {found.container} downloads{written}"
     before = role.fields["checkpoint"].origins
-    return role.having(checkpoint=Field(found.reference, (found.origin, *before), assumption=said))
+    return role.having(checkpoint=Field(found.reference, (found.origin, *before), assumption=said, basis="joined"))
 
 
 def _is_inside(path: str, folder: str) -> bool:

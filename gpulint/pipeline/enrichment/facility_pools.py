@@ -102,14 +102,14 @@ def _find_accelerator(facts: ComponentFacts, path: str) -> Field:
         return Field(Unknown("no server of the facility belongs to this pool"), source=path)
     if len(ids) != 1 or None in products or len(products) < len(found):
         return Field(Unknown(f"{path} does not say which accelerator its servers have"), source=path)
-    return Field(ids.pop(), source=path)
+    return Field(ids.pop(), source=path, basis="joined")
 
 
 def _find_shared(facts: ComponentFacts, fact: str, path: str) -> Field | None:
     """Return a value that all servers of a pool have in common."""
     values = {server.number(fact) for server in facts.list_components("server")}
     value = values.pop() if len(values) == 1 else None
-    return None if value is None else Field(value, source=path)
+    return None if value is None else Field(value, source=path, basis="joined")
 
 
 # ---- workloads
@@ -170,7 +170,7 @@ def _find_default_accelerator(facts: ComponentFacts, premises: FacilityContext) 
     """Return the accelerator of the default pool."""
     card = next(pool.accelerator for pool in premises.named if pool.name == facts.role.name)
     assumption = f"{card.value}, the accelerator of the default pool {facts.role.name} ({premises.path})"
-    return card if isinstance(card.value, Unknown) else replace(card, assumption=assumption)
+    return card if isinstance(card.value, Unknown) else replace(card, assumption=assumption, basis="joined")
 
 
 def _match_pools(asked: Sequence[Label], premises: FacilityContext) -> tuple[ComponentFacts, ...]:
@@ -215,7 +215,7 @@ def _find_pool_fields(
     for name, fact in OF_NETWORK.items():
         values = {pool.expected(fact) for pool in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
-            yield name, Field(value, source=premises.path)
+            yield name, Field(value, source=premises.path, basis="joined")
     named = [pool for pool in premises.named if pool.name in {pool_of_job.role.name for pool_of_job in taking}]
     for name, shared in (
         ("pool_gpus", [pool.gpus for pool in named]),

@@ -162,7 +162,9 @@ def _parse_value(word: str, value: str) -> str | float | bool | Mapping[str, str
 
 def _build_objective(word: str, value: str | float, source: str) -> tuple[str, Field]:
     """Return the quantity and field of an objective."""
-    field = Field(objective_words.parse(word, value), source=source, assumption=f"{word} {value} ({source})")
+    field = Field(
+        objective_words.parse(word, value), source=source, assumption=f"{word} {value} ({source})", basis="stated"
+    )
     return objective_words.WORDS[word].quantity, field
 
 
@@ -175,11 +177,11 @@ def _build_field(quantity: str, value: str | float | bool | Mapping[str, str], s
     )
     assumption = f"{named} {shown} ({source})"
     if quantity != "accelerator":
-        return Field(value, source=source, assumption=assumption)
+        return Field(value, source=source, assumption=assumption, basis="stated")
     product = hardware.find_accelerator(str(value))
     if product is None:
         return Field(Unknown(f"unknown accelerator {value}"), source=source)
-    return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
+    return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "", basis="stated")
 
 
 def leave_out(workload: Workload, vouched: frozenset[tuple[int, str]], marker: PendingMarker) -> Workload:
@@ -422,8 +424,10 @@ def _merge(override: Field, before: Field | None) -> Field:
 
 
 def _count_instance(role: Role) -> dict[str, Field]:
-    """Return the GPUs of an instance from those of its pods."""
+    """Return the GPUs of an instance from those of its pods: a hint of GPUs without nodes is about one."""
     gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
     if not isinstance(gpus, int) or not isinstance(pods, int) or role.text("part_of"):
         return {}
-    return {"gpus_per_replica": Field(gpus * pods, role.fields["gpus_per_pod"].origins, source="a hint")}
+    stated, origins = replace(role.fields["pods_per_replica"], basis="stated"), role.fields["gpus_per_pod"].origins
+    whole = Field(gpus * pods, origins, source="a hint", basis="stated")
+    return {"pods_per_replica": stated, "gpus_per_replica": whole}

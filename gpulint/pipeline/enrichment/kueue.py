@@ -190,7 +190,10 @@ def _find_accelerator(label: Origin, quotas: Sequence[Quota], find: Find, pools:
     if isinstance(card, Unknown):
         return None
     return Field(
-        card, origins, assumption=f"{card}, the accelerator of queue {label.text()} ({origins[-1].document.path})"
+        card,
+        origins,
+        assumption=f"{card}, the accelerator of queue {label.text()} ({origins[-1].document.path})",
+        basis="joined",
     )
 
 

@@ -18,7 +18,7 @@ from gpulint.engines import Argument
 from gpulint.source import documents
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository, Source
-from gpulint.workload import Field, Origin, Role, Workload
+from gpulint.workload import Basis, Field, Origin, Role, Workload
 
 STARTS = re.compile(
     r"^[\s>$#]*((?:tune run|torchrun|accelerate launch|deepspeed|axolotl train|llamafactory-cli train)\s.*)$"
@@ -32,6 +32,7 @@ WORDS_MAX = 200
 SCRIPTS_MAX = 20
 ONE_GPU = re.compile(r"single_device$")
 """Recipes of torchtune that compute on one GPU (pytorch/torchtune torchtune/_recipe_registry.py)."""
+IN_SCRIPT = "from a script in the same folder"
 COUNTS = ("processes_per_pod", "pods_per_replica")
 Counts = Mapping[str, int]
 
@@ -67,12 +68,14 @@ def _read_launch(document: Document, repository: Repository) -> dict[str, Field]
     counts = list(_find_in_comments(document))
     where = "from a command in the file's comments"
     if not counts:
-        counts, where = list(_find_in_scripts(document, repository)), "from a script in the same folder"
+        counts, where = list(_find_in_scripts(document, repository)), IN_SCRIPT
     if not counts or any(other != counts[0] for other in counts) or "processes_per_pod" not in counts[0]:
         return {}
     place = (Origin(document, ()),)
+    basis: Basis = "joined" if where == IN_SCRIPT else "assumed"
     return {
-        name: Field(value, place, assumption=where if name == COUNTS[0] else "") for name, value in counts[0].items()
+        name: Field(value, place, assumption=where if name == COUNTS[0] else "", basis=basis)
+        for name, value in counts[0].items()
     }
 
 

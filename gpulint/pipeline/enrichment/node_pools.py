@@ -108,7 +108,9 @@ def _merge_accelerators(cards: Sequence[Field], taking: Sequence[Pool], asked: t
         return Field(Unknown(reason, DECIDED, choices=tuple(values)), origins)
     first = taking[0]
     where = first.source or (f"{first.origin.document.path}" if first.origin else "")
-    return Field(values[0], origins, assumption=f"{values[0]}, the accelerator of pool {first.name} ({where})")
+    return Field(
+        values[0], origins, assumption=f"{values[0]}, the accelerator of pool {first.name} ({where})", basis="joined"
+    )
 
 
 def _merge_field(stated: Sequence[Field | None]) -> Field | None:

@@ -180,7 +180,7 @@ def apply(role: Role, link: Link) -> Role:
     is_gguf = bool(re.search(r"gguf", link.reference, re.IGNORECASE) and weights.checkpoint)
     reference = weights.checkpoint if is_gguf else link.reference
     origins = (*before.origins[:1], *(step.origin for step in reversed(link.steps)), *before.origins[1:])
-    fields = {"checkpoint": Field(reference, origins, assumption=describe(role, link))}
+    fields = {"checkpoint": Field(reference, origins, assumption=describe(role, link), basis="joined")}
     if link.quantization is None:
         return role.having(**fields)
     if is_gguf or link.quantization.startswith(("gguf-", "ggml-")) or role.text("engine") in GGUF:

@@ -18,10 +18,12 @@ def add_requirements(workload: Workload, governance: PolicyRequirements) -> Work
 
 
 def _add_to_role(role: Role, workload: Workload, governance: PolicyRequirements) -> Role:
-    fields = {name: Field(value, source=SOURCE) for name, value in governance.thresholds.items()}
+    fields = {name: Field(value, source=SOURCE, basis="stated") for name, value in governance.thresholds.items()}
     if governance.permitted.allowed or governance.permitted.forbidden:
         permitted = governance.permitted
-        fields["permitted_accelerators"] = Field(str(permitted), _find_first_origin([permitted.origin]), source=SOURCE)
+        fields["permitted_accelerators"] = Field(
+            str(permitted), _find_first_origin([permitted.origin]), source=SOURCE, basis="stated"
+        )
     applying = [
         requirement for requirement in governance.requirements if requirement.matches(workload.name, workload.kind)
     ]
@@ -43,11 +45,14 @@ def _find_required(applying: Sequence[Requirement], role: Role, workload: Worklo
     for quantity, named in words.items():
         if named:
             origins = _find_first_origin(requirement.origin for requirement, _ in named)
-            yield quantity, Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE)
+            yield (
+                quantity,
+                Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE, basis="stated"),
+            )
     if aimed := [requirement for requirement in applying if requirement.objective]:
         yield (
             "objective_required",
-            Field(True, _find_first_origin(requirement.origin for requirement in aimed), source=SOURCE),
+            Field(True, _find_first_origin(requirement.origin for requirement in aimed), source=SOURCE, basis="stated"),
         )
     for name, (place, origin) in _locate_maps(workload).items():
         yield name, Field(place, (origin,), source="the format")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import package_data
+from gpulint.facts import basis
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts, Missing
 from gpulint.policy.conditions import cel
@@ -16,6 +17,7 @@ from gpulint.policy.rules.rule import Rule, find_placeholders, is_own
 from gpulint.report.model import (
     Edit,
     Finding,
+    Ground,
     Location,
     NotEvaluated,
     Related,
@@ -100,6 +102,10 @@ COUNTED = re.compile(
 """A count in a message, and what it counts."""
 LABEL_MAX = 80
 """A longer value is left out of a label: the line above shows it."""
+FITTED = ("fitted: ", "measured: ")
+"""How the values of fitted rows begin; their sources are in the reference of facts."""
+ROOM, ROOM_SHARE = "_room_bytes", 0.25
+"""Quantities of memory that is left, and the share of a GPU's memory above which only the worst case fails."""
 TEXTS = frozenset({"python", "notebook", "shell"})
 """Formats of files that a checked one only names: it starts them, or takes a value from them."""
 
@@ -218,8 +224,17 @@ def _is_plausible(rule: Rule, facts: Facts) -> bool:
 
     A scenario sets every uncertain term to its worst value at once. A note that contradicts its own interval is a false alarm.
     """
-    values = {name: _end(name, facts) for name in cel.find_names(rule.when)}
+    names = cel.find_names(rule.when)
+    if any(_has_room(name, facts) for name in names):
+        return False
+    values = {name: _end(name, facts) for name in names}
     return cel.evaluate(rule.when, values) is True
+
+
+def _has_room(name: str, facts: Facts) -> bool:
+    """True if a quantity is the memory that a step leaves, and it likely leaves more than `ROOM_SHARE` of the GPU's."""
+    room, memory = (facts.number(name), facts.number("device_memory_bytes")) if name.endswith(ROOM) else (None, None)
+    return room is not None and memory is not None and room > ROOM_SHARE * memory
 
 
 def _end(name: str, facts: Facts) -> Value:
@@ -243,7 +258,8 @@ def _group_scenarios(facts: Mapping[str, Scenarios[Value]]) -> Iterator[tuple[in
 
 def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
     """Return the finding of a rule that fires, with its location and arithmetic. `told` is the role with merged locations."""
-    rule, role, facts = verdict.rule, told or facts.role, verdict.facts or facts
+    rule, declared = verdict.rule, facts.role
+    role, facts = told or declared, verdict.facts or facts
     primary = _locate(role, rule.at)
     second = _locate(role, [rule.against]) if rule.against else None
     location = (primary[1] if primary else role.anchor).location()
@@ -264,11 +280,25 @@ def make_finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role 
         workload=workload.name,
         role=role.name,
         facts=tuple(shown),
+        basis=tuple(_list_grounds(facts, cel.find_names(rule.when), declared)),
         fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
         help=rule.why,
         subject=rules_identity.identify_role(workload, role, quantity, _list_compared(rule, role)),
         literal=_find_literal(*primary, facts) if primary else None,
     )
+
+
+def _list_grounds(facts: Facts, names: Iterable[str], declared: Role) -> Iterator[Ground]:
+    """Yield how the values behind a finding are known: first those of the checked files, those of public tables last."""
+    grouped: dict[tuple[str, str, Origin | None], list[str]] = {}
+    for known in basis.list_known(facts, names, declared):
+        place = known.field.origins[0] if known.field and known.field.origins else None
+        source = "fitted" if known.source.startswith(FITTED) else known.source
+        grouped.setdefault((known.basis, source, place), []).append(known.fact)
+    for (kind, source, place), names in sorted(
+        grouped.items(), key=lambda entry: (not entry[0][2], entry[0][0] == "catalog")
+    ):
+        yield Ground(kind, source, tuple(names), place.location() if place else None)
 
 
 def list_further(verdict: Verdict, workload: Workload, facts: Facts) -> Iterator[tuple[Finding, Facts]]:

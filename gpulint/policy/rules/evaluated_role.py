@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.facts import basis
+from gpulint.facts.basis import Known
+from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
-from gpulint.policy.rules.evaluate import Outcome
+from gpulint.policy.conditions import cel
+from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
-from gpulint.workload import Workload
+from gpulint.report.model import Severity
+from gpulint.workload import Role, Workload
 
 if TYPE_CHECKING:
     from gpulint.policy.rules.bounds import Bounds
@@ -66,3 +71,34 @@ def lower(outcome: Outcome, source: str) -> Outcome:
         if severity is not None
     )
     return outcome._replace(verdicts=verdicts)
+
+
+def cap_errors(found: EvaluatedRole) -> EvaluatedRole:
+    """Return an evaluated role without errors that rest on an assumed value or on the default of an open file.
+
+    Each of them is a warning that names the value.
+    """
+    if all(verdict.severity < Severity.ERROR for verdict in found.outcome.verdicts):
+        return found
+    verdicts = tuple(_cap(verdict, found.facts) for verdict in found.outcome.verdicts)
+    return found._replace(outcome=found.outcome._replace(verdicts=verdicts))
+
+
+def _cap(verdict: Verdict, facts: Facts) -> Verdict:
+    if verdict.severity < Severity.ERROR:
+        return verdict
+    weak = basis.find_weak(verdict.facts or facts, cel.find_names(verdict.rule.when), facts.role)
+    if weak is None:
+        return verdict
+    said = f"{verdict.whatever}; {_describe_weak(weak, facts.role)}"
+    return verdict._replace(severity=Severity.WARNING, whatever=said)
+
+
+def _describe_weak(weak: Known, role: Role) -> str:
+    """Return what a finding rests on that no file states."""
+    if weak.field is not None and weak.field.assumption:
+        return weak.field.assumption
+    if weak.basis == "assumed":
+        return weak.source
+    further = role.open_ended or "another file or command may state it"
+    return f"{glossary()[weak.fact].meaning} is assumed ({weak.source}): {further}"

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from gpulint.source.documents import Document
 
 
+ALTERNATIVE, SMALLER_HARDWARE = "alternative", "smaller-hardware"
+"""What a rule may fire only with: an accepted suggestion, or smaller hardware that holds a service."""
+
+
 class RuleError(ValueError):
     """A rule file that cannot be used. The message starts with its location."""
 

@@ -67,7 +67,7 @@ def _head(group: Sequence[Finding], view: View, brief: bool = False) -> Iterator
     yield ARROW + view.paint_place(where, place) + (f"  {owner}" if owner and has_space else "")
     if owner and not has_space and not brief:
         yield f"      {owner}"
-    for line in grouping.render_others(group[1:], finding):
+    for line in grouping.render_others(group[1:], finding, view.everything):
         yield from (view.paint(part, PLACE_STYLE) for part in wrap(line, view.width, 6))
 
 

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
-from gpulint.report.escaping import safe
-from gpulint.report.model import FacilitySummary, Finding, Location
+from gpulint.report.escaping import count, safe
+from gpulint.report.model import FacilitySummary, Finding, Location, Severity
 
 NAMED = 3
 """The number of further components that are named."""
+PLACES_MAX = 12
+"""Further places that are all listed; of more, the first `PLACES_SHOWN` are."""
+PLACES_SHOWN = 3
+NOTES_MAX = 3
+"""Different notes of one rule that are shown; the further ones are counted."""
+
+
+class Folded(NamedTuple):
+    """The notes of one rule that are only counted."""
+
+    rule: str
+    findings: Sequence[Finding]
+
+
+def fold_notes(groups: Sequence[Sequence[Finding]]) -> tuple[list[Sequence[Finding]], list[Folded]]:
+    """Split groups into those that are shown, and the notes beyond the first different ones of their rule."""
+    shown: list[Sequence[Finding]] = []
+    further: dict[str, list[Finding]] = {}
+    seen: Counter[str] = Counter()
+    for same in groups:
+        rule = same[0].rule
+        seen[rule] += same[0].severity is Severity.NOTE
+        if seen[rule] > NOTES_MAX and same[0].severity is Severity.NOTE:
+            further.setdefault(rule, []).extend(same)
+        else:
+            shown.append(same)
+    return shown, [Folded(rule, found) for rule, found in further.items()]
+
+
+def render_folded(folded: Folded) -> str:
+    """Return one line for the notes of a rule that are only counted."""
+    files = {finding.location.path for finding in folded.findings}
+    number = count(len(folded.findings), "further note")
+    return f"note[{folded.rule}]: {number} of this rule in {count(len(files), 'file')} (--all lists them)"
 
 
 def group(findings: Iterable[Finding], facilities: Iterable[FacilitySummary]) -> list[list[Finding]]:
@@ -32,11 +68,20 @@ def _identify_component(finding: Finding) -> tuple[object, ...]:
     return finding.workload, finding.rule, finding.severity, finding.confidence, finding.location.path, finding.nameless
 
 
-def render_others(findings: Sequence[Finding], first: Finding) -> Iterator[str]:
-    """Yield a line about further findings that say the same: their locations, or their components."""
+def render_others(findings: Sequence[Finding], first: Finding, everything: bool) -> Iterator[str]:
+    """Yield a line about further findings that say the same: their locations, or their components.
+
+    Of many locations only the first are listed, unless `everything` is.
+    """
     if not findings:
         return
     if findings[0].message == first.message:
+        if len(findings) > PLACES_MAX and not everything:
+            shown = _list_places([entry.location for entry in findings[:PLACES_SHOWN]], _folder(first.location))
+            files = {entry.location.path for entry in findings}
+            total = f"{count(len(findings), 'further place')} in {count(len(files), 'file')}"
+            yield f"      also at {total} (--all lists them): {'; '.join(shown)} …"
+            return
         yield f"      also {'; '.join(_list_places([entry.location for entry in findings], _folder(first.location)))}"
         return
     named = [f"{safe(finding.role)} ({finding.location.line})" for finding in findings[:NAMED]]

@@ -40,7 +40,8 @@ def _wrap(lines: Iterable[str], view: View) -> str:
 
 def _render_findings(report: Report, view: View) -> Iterator[str]:
     """Yield each different finding as a block; blocks in brief follow one another without a gap."""
-    groups = grouping.group(report.open, report.facilities)
+    different = grouping.group(report.open, report.facilities)
+    groups, folded = (different, []) if view.everything else grouping.fold_notes(different)
     shown = groups[: view.limit] if view.limit else groups
     if view.is_brief(len(groups)):
         blocks = ["\n".join(finding_lines.render_brief(group, view)) for group in shown]
@@ -53,6 +54,8 @@ def _render_findings(report: Report, view: View) -> Iterator[str]:
         locations = sum(map(len, left))
         where = f" at {count(locations, 'location')}" if locations > len(left) else ""
         yield f"and {len(left):,} more different finding{'s' * (len(left) > 1)}{where} (--limit {len(shown)})"
+    if folded:
+        yield "\n".join(map(grouping.render_folded, folded))
 
 
 def _mark_first(groups: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], bool]]:

@@ -41,8 +41,9 @@ def test_a_script_that_exceeds_a_limit_fails(tmp_path: Path, body: str, limit: s
         HEAD + "# a | b\n" * 2_000 + LAST,
         "#!/bin/csh\n" + "a | b\n" * 2_000,
         HEAD,
+        "#!/bin/bash\n# used by the job on the GPU nodes\n" + LONG,
     ],
-    ids=["constructs", "characters", "comments", "another language", "no command"],
+    ids=["constructs", "characters", "comments", "another language", "no command", "a library of functions"],
 )
 def test_a_script_within_the_limits_does_not(tmp_path: Path, text: str) -> None:
     assert find_limits(tmp_path, text) == []

@@ -28,8 +28,9 @@ def test_a_finding_is_explained_with_inputs_basis_formulas_sources_and_the_small
     shown = run("examples/70b-on-two-l4.yaml:24")
     assert "error[weights-exceed-memory]: the model weights take 65.71 GiB per GPU" in shown
     rows = {tuple(line.split("  ")[1].split()[:1]): line.split() for line in shown.splitlines() if line[:2] == "  "}
-    assert rows[("tensor_parallel",)] == ["tensor_parallel", "2", "examples/70b-on-two-l4.yaml:24"]
-    assert rows[("cpu_offload_bytes",)][-4:] == ["default", "of", "vllm", "0.10.1"]
+    assert rows[("tensor_parallel",)] == ["tensor_parallel", "2", "stated", "examples/70b-on-two-l4.yaml:24"]
+    assert rows[("cpu_offload_bytes",)][-5:] == ["default", "default", "of", "vllm", "0.10.1"]
+    assert rows[("stage_share",)] == ["stage_share", "100", "%", "computed"]
     assert rows[("parameters",)][-1] == "catalog"
     assert "stage_share = ceil(layers / pp) / layers" in " ".join(shown.split())
     assert "source: vLLM, distributed/utils.py, get_pp_indices" in " ".join(shown.split())

@@ -28,6 +28,10 @@ def place(line: int, column: int, end_column: int) -> dict[str, object]:
     return {"path": "spec.yaml", "line": line, "column": column, "end_line": line, "end_column": end_column}
 
 
+def start(line: int, column: int) -> dict[str, object]:
+    return {"path": "spec.yaml", "line": line, "column": column}
+
+
 FIRST = {
     "rule": "parallel-size-exceeds-gpus",
     "family": "parallelism",
@@ -53,6 +57,12 @@ FIRST = {
         "pipeline_parallel": same(1),
         "data_parallel": same(1),
     },
+    "basis": [
+        {"basis": "stated", "source": "stated", "facts": ["gpus_per_replica"], **start(17, 27)},
+        {"basis": "stated", "source": "stated", "facts": ["engine", "engine_version"], **start(10, 14)},
+        {"basis": "stated", "source": "stated", "facts": ["tensor_parallel"], **start(11, 36)},
+        {"basis": "default", "source": "default of vllm 0.10.1", "facts": ["data_parallel", "pipeline_parallel"]},
+    ],
     "suggestions": [
         {
             "title": "tensor parallel 2 on the same 2 GPUs",
@@ -113,6 +123,10 @@ SECOND = {
     "role": "server",
     "subject": {"object": "Pod chat", "quantity": "unexpanded_variable", "value": "LD_LIBRARY_PATH"},
     "facts": {"unexpanded_variable": same("LD_LIBRARY_PATH")},
+    "basis": [
+        {"basis": "stated", "source": "stated", "facts": ["unexpanded_variable"], **start(14, 27)},
+        {"basis": "stated", "source": "stated", "facts": ["engine"], **start(10, 14)},
+    ],
     "suggestions": [],
     "fingerprint": "",
     "suppressed": None,
@@ -243,7 +257,7 @@ def test_skips_and_failures_are_given() -> None:
     data = formats_json.build_data(
         Report(skipped=(Skip("a.yaml", "template", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
     )
-    assert data["skipped"] == [{"path": "a.yaml", "reason": "template", "cause": "template"}]
+    assert data["skipped"] == [{"path": "a.yaml", "reason": "template", "cause": "template", "line": 1}]
     assert data["failures"] == [{"path": "b.yaml", "doing": "checking", "error": "oh"}]
 
 

@@ -250,6 +250,33 @@ def test_many_findings_are_shown_in_brief_with_every_location() -> None:
     assert len(shown) == 6 * 3
 
 
+def note(at: int, message: str) -> Finding:
+    return finding(Location(f"runs/{at}.yaml", 1, 1, 1, 5, "kind: Pod"), message=message)._replace(
+        severity=Severity.NOTE
+    )
+
+
+def test_a_note_that_repeats_thirty_times_is_shown_once_with_its_count() -> None:
+    same = Report(findings=tuple(note(at, "the setting was renamed") for at in range(30)))
+    shown = text.render(same, View(quiet=True))
+    assert shown.count("the setting was renamed") == 1
+    assert "also at 29 further places in 29 files (--all lists them): 1.yaml:1; 2.yaml:1; 3.yaml:1 …" in shown
+    assert "29.yaml" not in shown
+    assert "29.yaml" in text.render(same, View(quiet=True, everything=True))
+
+
+def test_different_notes_of_one_rule_are_counted_beyond_the_third() -> None:
+    different = Report(findings=tuple(note(at, f"setting {at} was renamed") for at in range(30)))
+    shown = text.render(different, View(quiet=True))
+    assert [f"setting {at} was renamed" in shown for at in (0, 2, 3, 29)] == [True, True, False, False]
+    assert shown.splitlines()[-1] == "note[a-rule]: 27 further notes of this rule in 27 files (--all lists them)"
+    assert "setting 29 was renamed" in text.render(different, View(quiet=True, everything=True))
+
+
+def test_no_error_or_warning_is_only_counted() -> None:
+    assert "defect 29" in text.render(Report(findings=many(30)), View(quiet=True))
+
+
 def test_few_findings_are_shown_in_full_and_many_on_request() -> None:
     assert "^^^^" in text.render(Report(findings=many(5)))
     assert "^^^^" not in text.render(Report(findings=many(6)))
