@@ -35,7 +35,8 @@ FROM_ZERO = re.compile(r"_bytes$|_s$|^(?:gpu_layers|redundant_experts|draft_toke
 NOTICES: Mapping[str, str] = {
     **dict.fromkeys(("unknown_argument", "misspelt_argument"), "nearest_argument"),
     **dict.fromkeys(("unavailable_argument", "removed_argument", "outdated_argument"), "argument_change"),
-    **{"impossible_argument": "", "abbreviated_argument": "full_argument"},
+    "impossible_argument": "",
+    "abbreviated_argument": "full_argument",
 }
 """Facts that name an argument which the engine refuses or may refuse, and the fact that helps with it."""
 

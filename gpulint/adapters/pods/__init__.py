@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from gpulint.adapters.pods import (
     probes,
     runtime_class,
     sealed,
+    several_commands,
 )
 from gpulint.adapters.programs import (
     container_command,
@@ -34,7 +34,7 @@ from gpulint.adapters.programs import (
 )
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities, hardware, resource_names
-from gpulint.engines import Argument, Invocation, Reading, command_line
+from gpulint.engines import Argument, Invocation, Reading
 from gpulint.facts import objective_words
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -139,7 +139,7 @@ def _read_container(
     pod |= image_tag.fields(document, (*path, "image")) if started else _read_program(document, path, invocations, find)
     pod |= _find_cpu_program(document, path, invocations) if resources and not started else {}
     moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in started)
-    for reading in settle(started, pod["gpus_per_pod"].value) or (Reading({}, None),):
+    for reading in several_commands.settle(started, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}
         own |= _read_model_name(given, reading)
         own |= _complete_engine(document, spec, path, own, environment, moved)
@@ -345,88 +345,6 @@ def _locate_share(document: Document, path: Path) -> Origin | None:
             if resource_names.counts(str(name)) == "shares":
                 return Origin(document, (*path, "resources", side, name))
     return None
-
-
-def settle(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
-    """Return the readings of a container's engines.
-
-    Several engines, or a branch, leave fields unknown.
-    """
-    branched = any(invocation.conditional for _, invocation in read)
-    if branched and all(invocation.final for _, invocation in read[:-1]) and (len(read) > 1 or read[0][1].final):
-        return (merge_alternatives([reading for reading, _ in read]),)
-    if len(read) > 1 and not branched and _is_retried([invocation for _, invocation in read]):
-        return (merge_alternatives([reading for reading, _ in read]),)
-    if len(read) > 1 and branched:
-        reason = "which of several commands runs is decided by the script"
-        kept = {name: read[0][0].fields[name] for name in ("engine", "engine_version") if name in read[0][0].fields}
-        notices = command_line.merge_notices(reading.fields for reading, _ in read)
-        return (Reading({**kept, **notices}, None, reason),)
-    if len(read) > 1 and gpus == 1:
-        readings = [reading for reading, _ in read]
-        return tuple(_add_neighbours(reading, readings[:at], len(readings)) for at, reading in enumerate(readings))
-    if len(read) > 1:
-        shared = Field(Unknown("several engines share the container"))
-        return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": shared}) for reading, _ in read)
-    if branched:
-        counted = Field(Unknown("the engine is started in a branch or a loop of the script"))
-        return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": counted}) for reading, _ in read)
-    return tuple(reading for reading, _ in read)
-
-
-def _is_retried(invocations: Sequence[Invocation]) -> bool:
-    """Return whether each command runs only if the one before it fails: they stand between `||`."""
-    return all(itertools.starmap(_follows_failure, itertools.pairwise(invocations)))
-
-
-def _follows_failure(first: Invocation, second: Invocation) -> bool:
-    if not first.arguments or not second.arguments:
-        return False
-    before, after = first.arguments[-1].origin, second.arguments[0].origin
-    text = before.document.get(before.path) if before.document is after.document else None
-    if not isinstance(text, str) or before.path != after.path or before.span is None or after.span is None:
-        return False
-    return "||" in text[before.span[1] : after.span[0]]
-
-
-def merge_alternatives(readings: Sequence[Reading]) -> Reading:
-    """Return what alternative commands have in common. A field with different values is unknown."""
-    first, *others = readings
-    if any(alternative.fields["engine"].value != first.fields["engine"].value for alternative in others):
-        return Reading({}, None, "which of several engines runs is decided by the script")
-    names = dict.fromkeys(name for reading in readings for name in reading.fields)
-    fields = {name: _merge_field([reading.fields.get(name) for reading in readings]) for name in names}
-    fields |= command_line.merge_notices(reading.fields for reading in readings)
-    reason = next((reading.open_ended for reading in readings if reading.open_ended), "")
-    return Reading(fields, None if others else first.arguments, reason)
-
-
-def _merge_field(stated: Sequence[Field | None]) -> Field:
-    first = next(field for field in stated if field is not None)
-    if all(field is not None and field.value == first.value for field in stated):
-        return first
-    return Field(Unknown("the alternative commands of the script set different values"), first.origins)
-
-
-def _add_neighbours(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) -> Reading:
-    """Return an engine that shares the container's one GPU with the engines before and after it."""
-    stated = [
-        engine.fields["gpu_memory_utilization"].value for engine in earlier if "gpu_memory_utilization" in engine.fields
-    ]
-    shares = [share for share in stated if isinstance(share, float)]
-    source = "the container's script"
-    fields = {
-        **reading.fields,
-        "engines_on_card": Field(engines_on_card, source=source),
-        "earlier_engines": Field(len(earlier), source=source),
-    }
-    if len(shares) == len(earlier):
-        fields["earlier_memory_utilization"] = Field(sum(shares), source=source)
-    elif stated:
-        fields["earlier_memory_utilization"] = Field(
-            Unknown("the memory share of another engine on the GPU is not stated")
-        )
-    return reading._replace(fields=fields)
 
 
 def _joins_ray_cluster(invocations: Sequence[Invocation], environment: Mapping[str, object]) -> bool:
