@@ -105,14 +105,15 @@ def pins(repository: Repository) -> dict[str, Release]:
 def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
     """Yield keys that resemble a known one or belong elsewhere, and all unknown keys where the format does not read others.
 
-    Where a format keeps unknown keys, a mapping with many of them is for a program of its own, which may read each.
+    A key without a value states nothing. Where a format keeps unknown keys, a mapping with many of them is for a program
+    of its own, which may read each.
     """
     for table in _load_names(format):
         base = (*root, *table.mapping)
         data = document.get(base) if base else document.data
         if not isinstance(data, dict):
             continue
-        plain_keys = {key: str(key).replace("-", "_") for key in data}
+        plain_keys = {key: str(key).replace("-", "_") for key, value in data.items() if value is not None}
         strange = {
             key: plain
             for key, plain in plain_keys.items()
@@ -221,7 +222,8 @@ def _parse_release(text: str) -> Release:
 
 def _is_set(document: Document, root: Path, change: Change) -> bool:
     path = (*root, *change.path)
-    if document.node(path) is None or document.get(path) in (None, False, ""):
+    value = document.get(path)
+    if value is None or value is False or value == "":
         return False
     data = document.get(root) if root else document.data
     return not change.beside or (isinstance(data, dict) and bool(change.beside & data.keys()))
