@@ -18,14 +18,22 @@ NAMED = re.compile(
     r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/])"
 )
 REQUIREMENTS_MAX = 65_536
+CHOSEN = re.compile(r"[ \t]*(?:\[[\w,. -]*\])?[ \t]*(?:[=~!<@$]|>=?[^,\n\"']*,)")
+"""What may follow the name of a package to choose its release: all but a lower limit alone."""
+CONSTRAINED = re.compile(r"(?:^|[ \t])(?:-c|--constraints?|--overrides?)[ =\t]")
+LOCAL = re.compile(r"(?:^|[ \t])(?:--no-index|--find-links|-f)(?:[ =\t]|$)")
 
 
 class Installed(NamedTuple):
-    """A package that an image installs: its name, its release if that is stated, and where."""
+    """A package that an image installs: its name, its release if that is stated, and where.
+
+    `is_open` says that nothing behind the name chooses a release or a source, and no file of constraints does.
+    """
 
     name: str
     release: str
     place: Origin | None
+    is_open: bool = False
 
 
 def render(layers: Sequence[Layer], repository: Repository) -> str:
@@ -46,7 +54,7 @@ def list_engines(layers: Sequence[Layer], repository: Repository) -> Iterator[In
                 place = (
                     Origin(layer.file, (), (install.at + start, install.at + end)) if install.at is not None else None
                 )
-                yield Installed(package.name, package.release if place else "", place)
+                yield Installed(package.name, package.release if place else "", place, _is_open(install.text, package))
             for name in install.files:
                 yield from _read_requirements(layer, name, install.folder, repository)
 
@@ -59,17 +67,33 @@ def _read_requirements(layer: Layer, name: str, folder: str, repository: Reposit
     text = content.decode("utf-8", "replace")
     file = Document(path, 0, text, Node("scalar", 0, len(text), text), "shell", text)
     for package in _read(re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), text)):
-        yield Installed(package.name, package.release, Origin(file, (), package.span))
+        yield Installed(package.name, package.release, Origin(file, (), package.span), _is_open(text, package))
 
 
 class _Named(NamedTuple):
     name: str
     release: str
     span: tuple[int, int]
+    name_end: int
+
+
+def _is_open(text: str, package: _Named) -> bool:
+    """Return whether the words around a package leave its release to the day of the build."""
+    line = text[text.rfind("\n", 0, package.span[0]) + 1 : package.span[0]]
+    if (
+        package.release
+        or CONSTRAINED.search(text)
+        or LOCAL.search(text)
+        or line.rstrip().endswith(("#egg=", "-e", "@"))
+    ):
+        return False
+    return CHOSEN.match(text, package.name_end) is None
 
 
 def _read(text: str) -> Iterator[_Named]:
     engines = capabilities.compile_packages()
     for match in NAMED.finditer(text):
         if engines.fullmatch(match["name"]):
-            yield _Named(match["name"].lower().replace("_", "-"), match["release"] or "", match.span())
+            yield _Named(
+                match["name"].lower().replace("_", "-"), match["release"] or "", match.span(), match.end("name")
+            )

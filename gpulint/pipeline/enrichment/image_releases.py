@@ -18,8 +18,9 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Container, Field, Role, Workload
 
 FACT = "moving_image"
+COMPLETE = frozenset({"compose", "nomad"})
+"""Formats that give an image to the runtime as it is; in manifests and values of charts, another tool may add the tag."""
 OBJECTS = frozenset({"kubernetes", "kustomize"})
-"""Formats in which another tool may fill in a missing tag."""
 
 
 def mark_moving(workload: Workload, repository: Repository) -> Workload:
@@ -33,13 +34,15 @@ def _mark(role: Role, workload: Workload, repository: Repository) -> Role:
     if container is None or container.image.text is None:
         return role
     image = container.image
-    whole = workload.adapter not in OBJECTS
+    whole = workload.adapter in COMPLETE or workload.document.format == "shell"
     if FACT not in role.fields:
         serves = engines.find_purpose(role.text("engine")) == "inference"
         if not serves or not image_tag.moves(image.text or "", complete=whole):
             return role
     near = workload.document.path
-    if _is_own(container, near, repository) or (not whole and _is_renamed(container, near, repository)):
+    if _is_own(container, near, repository) or (
+        workload.adapter in OBJECTS and _is_renamed(container, near, repository)
+    ):
         return role.having(**{FACT: Field(None)}) if FACT in role.fields else role
     return role if FACT in role.fields else role.having(**{FACT: Field(image.text, processes.origins(image))})
 
