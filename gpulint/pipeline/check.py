@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,9 @@ ARGUMENT = re.compile(r"state (?P<flag>--[a-z][\w-]*)")
 if TYPE_CHECKING:
     from gpulint.pipeline.facility import Evaluations
     from gpulint.suggestions.verification import Evaluate
+
+TESTS = re.compile(r"(?:^|/)(?:tests|testdata|fixtures|__tests__|\w+_tests)/")
+"""Folders whose files tests use, and nobody deploys."""
 
 
 def check_files(
@@ -149,7 +152,15 @@ def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy, 
     watchdog.look()
     findings = _verify(suggested, repository)
     watchdog.look()
-    return file_report.build(suggested, findings)
+    return file_report.build(suggested, tuple(_lower_in_tests(findings)) if TESTS.search(source.path) else findings)
+
+
+def _lower_in_tests(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings in a file that tests use one step lower; its notes are left out: nobody deploys it."""
+    for finding in findings:
+        severity = finding.severity.lower_by(1)
+        if severity is not None:
+            yield finding._replace(severity=severity)
 
 
 def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:

@@ -34,6 +34,7 @@ ENTRY = re.compile(rb"__main__|^@\w|^[A-Za-z_][\w.]*+\(", re.MULTILINE)
 """What a program has that does something, or that a framework calls: a call or a decorator at the start of a line."""
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
+MACHINE = "names a machine with GPUs, and nothing that gpulint reads runs on it"
 
 
 class ParsedDocument(NamedTuple):
@@ -156,6 +157,16 @@ def find_unread_settings(parsed: ParsedFile) -> int | None:
             continue
         if (path := _find_gpu_key(data, DEPTH_MAX, ())) is not None:
             return document.locate(path, key=True).line
+    return None
+
+
+def find_idle_machine(parsed: ParsedFile) -> int | None:
+    """Return the line at which a document of a known format names a machine with GPUs; its adapter says so in `machines`."""
+    for document, adapter in parsed.documents:
+        if adapter is not None and hasattr(adapter, "machines"):
+            path = next(adapter.machines(document), None)
+            if path is not None:
+                return document.locate(path).line
     return None
 
 

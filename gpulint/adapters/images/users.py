@@ -15,6 +15,8 @@ from gpulint.workload import Build, Container, Origin
 
 FILES_MAX = 400
 BYTES_MAX = 4_000_000
+IMAGES_MAX = 200
+"""The most images of other files that are compared with one Dockerfile."""
 SPECS = (
     r"[\w.-]+\.(?:ya?ml|json|toml|tf|tfvars|hcl|nomad|sh|bash|sbatch|slurm|mk|container|service)"
     r"|(?:GNUm|[Mm])akefile|[Jj]ustfile"
@@ -68,7 +70,7 @@ def _collect(repository: Repository) -> Named:
         dockerfiles |= set(_list_paths(spec, text))
         if STARTS.search(text):
             scripts.append(text)
-    return Named(tuple(images), frozenset(dockerfiles), tuple(scripts))
+    return Named(tuple(images)[:IMAGES_MAX], frozenset(dockerfiles), tuple(scripts))
 
 
 def _list_paths(spec: str, text: str) -> Iterator[str]:

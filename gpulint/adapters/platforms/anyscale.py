@@ -59,6 +59,13 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     yield Workload(name, task.purpose(roles), "anyscale", document, (), roles)
 
 
+def machines(document: Document) -> Iterator[Path]:
+    """Yield the place of the machine type with GPUs of a compute configuration."""
+    machine = anyscale_machines.find(document, ()) if _is_configuration(document) else None
+    if machine is not None:
+        yield machine.type.origins[0].path
+
+
 def _is_configuration(document: Document) -> bool:
     """Return whether a file is a compute configuration: a head and workers, each with a machine type."""
     data = document.data

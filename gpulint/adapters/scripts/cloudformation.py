@@ -15,7 +15,7 @@ from gpulint.adapters.programs import replica
 from gpulint.adapters.programs.process import Reader
 from gpulint.adapters.scripts import alternatives, cloudformation_endpoints, gpu_programs, started_workloads
 from gpulint.adapters.scripts import cloudformation_values as values
-from gpulint.source import shell
+from gpulint.source import excess, shell
 from gpulint.source.documents import Document, Node, Path
 from gpulint.source.recipes.translated import Builder, Translated
 from gpulint.source.repository import Repository
@@ -34,6 +34,8 @@ READS = ("plain",)
 CLAIMS = ("shape",)
 
 RESOURCES: Path = ("Resources",)
+RESOURCES_MAX = 500
+"""docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html: resources of one template."""
 MACHINES = {
     "AWS::EC2::Instance": (),
     "AWS::EC2::LaunchTemplate": ("LaunchTemplateData",),
@@ -68,10 +70,26 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
             yield from _read_containers(document, name, (*path, CONTAINERS[type_]), repository)
 
 
+def machines(document: Document) -> Iterator[Path]:
+    """Yield the places of the machine types with GPUs of a template."""
+    for _, path, type_ in _list_resources(document):
+        if type_ in MACHINES:
+            yield from _keep_machines(document, [(*path, *MACHINES[type_], "InstanceType")])
+        elif type_ == ENDPOINT:
+            variants = replica.items(document, (*path, "ProductionVariants"))
+            yield from _keep_machines(document, [(*variant, "InstanceType") for variant in variants])
+
+
+def _keep_machines(document: Document, places: Sequence[Path]) -> Iterator[Path]:
+    yield from (place for place in places if "accelerator" in _find_machine(document, place))
+
+
 def _list_resources(document: Document) -> Iterator[tuple[str, Path, str]]:
     """Yield the name, the path of the properties and the type of each resource."""
     found = document.get(RESOURCES) if isinstance(document.data, dict) else None
-    for name, resource in found.items() if isinstance(found, dict) else ():
+    for number, (name, resource) in enumerate(found.items() if isinstance(found, dict) else ()):
+        if excess.is_over(number + 1, RESOURCES_MAX, "a CloudFormation template has more than {} resources"):
+            return
         type_ = resource.get("Type") if isinstance(resource, dict) else None
         if isinstance(type_, str) and type_.startswith("AWS::"):
             yield str(name), (*RESOURCES, name, "Properties"), type_

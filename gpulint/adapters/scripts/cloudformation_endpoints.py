@@ -6,6 +6,7 @@ OPTION_ variables, and vLLM's own entry point takes them as SM_VLLM_ variables.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -35,6 +36,8 @@ OF_LMI = {
 }
 """deepjavalibrary/djl-serving serving/docs/lmi/user_guides/vllm_user_guide.md; other options are not read."""
 BATCHES = ("auto", "vllm", "lmi-dist")
+MODELS_MAX = 500
+"""The most resources of a template that are looked at; CloudFormation accepts no more."""
 VLLM = "SM_VLLM_"
 """vllm v0.9.0 examples/online_serving/sagemaker-entrypoint.sh."""
 SWITCHES = frozenset({"true", "True", ""})
@@ -46,7 +49,8 @@ def find_model(document: Document, path: Path) -> Path | None:
     text = next(iter(named.values())) if isinstance(named, dict) and len(named) == 1 else named
     text = text[0] if isinstance(text, list) and text else text
     resources = document.get(("Resources",))
-    for name, resource in resources.items() if isinstance(resources, dict) else ():
+    listed = itertools.islice(resources.items(), MODELS_MAX) if isinstance(resources, dict) else ()
+    for name, resource in listed:
         if not isinstance(resource, dict) or resource.get("Type") != "AWS::SageMaker::Model":
             continue
         properties = ("Resources", name, "Properties")

@@ -95,8 +95,10 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         mig_profiles,
         node_pools,
         own_scripts,
+        own_variables,
         produced_checkpoint,
         python_programs,
+        retired_arguments,
         settings_programs,
         weights_storage,
     )
@@ -104,6 +106,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     stated = own_scripts.reopen(workload, repository)
     started = python_programs.merge_programs(built_images.merge_images(stated, repository), repository)
     workload = settings_programs.merge_programs(built_images.mark_assumed(stated, started), repository)
+    workload = retired_arguments.merge_retired(own_variables.leave_out_own(workload, repository), repository)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
     workload = image_releases.mark_moving(_merge_models(workload, repository), repository)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import pytest
@@ -152,3 +153,13 @@ def test_a_task_runs_its_containers_with_gpus() -> None:
 )
 def test_other_templates_run_nothing_on_gpus(text: str) -> None:
     assert read(text) == []
+
+
+def test_a_template_has_no_more_resources_than_cloudformation_accepts() -> None:
+    many = {f"R{number}": {"Type": "AWS::S3::Bucket"} for number in range(500)}
+    box = {
+        "Type": "AWS::EC2::Instance",
+        "Properties": {"InstanceType": "g5.xlarge", "UserData": "#!/bin/sh\nvllm serve a/b"},
+    }
+    assert len(read(json.dumps({"Resources": {"Box": box, **many}}), "stack.json")) == 1
+    assert read(json.dumps({"Resources": {**many, "Box": box}}), "stack.json") == []
