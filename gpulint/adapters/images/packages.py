@@ -15,7 +15,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Origin
 
 NAMED = re.compile(
-    r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/])"
+    r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/-])"
 )
 REQUIREMENTS_MAX = 65_536
 CHOSEN = re.compile(r"[ \t]*(?:\[[\w,. -]*\])?[ \t]*(?:[=~!<@$]|>=?[^,\n\"']*,)")

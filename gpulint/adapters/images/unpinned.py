@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -15,6 +16,8 @@ from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Build, Container, Origin
 
+DESCRIPTION_BYTES_MAX = 100_000
+TAGS = re.compile(r"(?:-t|--tag)[ =](?P<image>[\w./:-]+)")
 RULE = "engine-build-unpinned"
 BASE = "the base image {} is not pinned: a later build may take another release of {}; use a version tag or a digest"
 PACKAGE = "{0} is installed without its release: a later build may take another one; state {0}==<release>"
@@ -34,7 +37,7 @@ def find_problems(document: Document, repository: Repository) -> Iterator[Proble
     """Yield what a Dockerfile leaves open of the engine that its image has."""
     if not join.is_deployable(document.path):
         return
-    layer = layers.read(Build(document.path), repository)
+    layer = layers.read_text(document.text, Build(document.path), repository)
     if layer is None:
         return
     yield from _check_base(layer, document, repository)
@@ -70,7 +73,7 @@ def _find_engine(image: str, place: Origin, document: Document) -> str:
         return engine
     name = image_tags.split_image(image)[0].rpartition("/")[2]
     words = [word for word in re.split(r"[-_.]", name) if capabilities.compile_packages().fullmatch(word)]
-    return words[0] if words and FOR_GPUS.search(document.text) else ""
+    return words[0] if words and (join.is_published(image) or FOR_GPUS.search(document.text)) else ""
 
 
 def _is_built_here(image: str, place: Origin, document: Document, repository: Repository) -> bool:
@@ -78,7 +81,18 @@ def _is_built_here(image: str, place: Origin, document: Document, repository: Re
     if join.is_published(image):
         return False
     found = join.find(Container(Argument(image, place), None, None), document.path, repository)
-    return any(one.build.dockerfile != document.path for one in found)
+    return any(one.build.dockerfile != document.path for one in found) or _is_described(image, document, repository)
+
+
+def _is_described(image: str, document: Document, repository: Repository) -> bool:
+    """Return whether a description of the repository builds an image by hand."""
+    beside = repository.read(posixpath.join(posixpath.dirname(document.path), "README.md"))
+    name = image_tags.split_image(image)[0]
+    for content in (beside, repository.read_at_root("README.md")):
+        text = (content or b"")[:DESCRIPTION_BYTES_MAX].decode("utf-8", "replace")
+        if any(image_tags.split_image(tag["image"])[0] == name for tag in TAGS.finditer(text)):
+            return True
+    return False
 
 
 def _is_replaced(base: str, path: str, repository: Repository) -> bool:
