@@ -28,7 +28,7 @@ def _merge_same(findings: Iterable[Finding], moved: Collection[int]) -> Iterator
     """Yield findings without those that moved to a place where another one says the same; it takes over their places."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
-        said = (finding.rule.name, finding.location, finding.message, finding.severity, finding.suppressed)
+        said = (finding.rule, finding.location, finding.message, finding.severity, finding.suppressed)
         groups.setdefault(said, []).append(finding)
     for same in groups.values():
         first = min(same, key=lambda finding: id(finding) in moved)

@@ -8,20 +8,13 @@ from typing import NamedTuple
 
 from gpulint.adapters.images import layers as image_layers
 from gpulint.adapters.images.layers import Layer
-from gpulint.catalog import capabilities
+from gpulint.adapters.programs import package_names
 from gpulint.engines import image_tags
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Repository
 from gpulint.workload import Origin
 
-NAMED = re.compile(
-    r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/-])"
-)
 REQUIREMENTS_MAX = 65_536
-CHOSEN = re.compile(r"[ \t]*(?:\[[\w,. -]*\])?[ \t]*(?:[=~!<@$]|>=?[^,\n\"']*,)")
-"""What may follow the name of a package to choose its release: all but a lower limit alone."""
-CONSTRAINED = re.compile(r"(?:^|[ \t])(?:-c|--constraints?|--overrides?)[ =\t]")
-LOCAL = re.compile(r"(?:^|[ \t])(?:--no-index|--find-links|-f)(?:[ =\t]|$)")
 
 
 class Installed(NamedTuple):
@@ -49,12 +42,14 @@ def list_engines(layers: Sequence[Layer], repository: Repository) -> Iterator[In
     """Yield each engine that the layers of an image install, the base's first."""
     for layer in reversed(layers):
         for install in layer.image.installs:
-            for package in _read(install.text):
+            for package in package_names.read(install.text):
                 start, end = package.span
                 place = (
                     Origin(layer.file, (), (install.at + start, install.at + end)) if install.at is not None else None
                 )
-                yield Installed(package.name, package.release if place else "", place, _is_open(install.text, package))
+                yield Installed(
+                    package.name, package.release if place else "", place, package_names.is_open(install.text, package)
+                )
             for name in install.files:
                 yield from _read_requirements(layer, name, install.folder, repository)
 
@@ -66,34 +61,7 @@ def _read_requirements(layer: Layer, name: str, folder: str, repository: Reposit
         return
     text = content.decode("utf-8", "replace")
     file = Document(path, 0, text, Node("scalar", 0, len(text), text), "shell", text)
-    for package in _read(re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), text)):
-        yield Installed(package.name, package.release, Origin(file, (), package.span), _is_open(text, package))
-
-
-class _Named(NamedTuple):
-    name: str
-    release: str
-    span: tuple[int, int]
-    name_end: int
-
-
-def _is_open(text: str, package: _Named) -> bool:
-    """Return whether the words around a package leave its release to the day of the build."""
-    line = text[text.rfind("\n", 0, package.span[0]) + 1 : package.span[0]]
-    if (
-        package.release
-        or CONSTRAINED.search(text)
-        or LOCAL.search(text)
-        or line.rstrip().endswith(("#egg=", "-e", "@"))
-    ):
-        return False
-    return CHOSEN.match(text, package.name_end) is None
-
-
-def _read(text: str) -> Iterator[_Named]:
-    engines = capabilities.compile_packages()
-    for match in NAMED.finditer(text):
-        if engines.fullmatch(match["name"]):
-            yield _Named(
-                match["name"].lower().replace("_", "-"), match["release"] or "", match.span(), match.end("name")
-            )
+    for package in package_names.read(re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), text)):
+        yield Installed(
+            package.name, package.release, Origin(file, (), package.span), package_names.is_open(text, package)
+        )
