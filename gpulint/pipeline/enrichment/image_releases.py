@@ -55,12 +55,17 @@ def _is_renamed(container: Container, near: str, repository: Repository) -> bool
 
 
 def _is_own(container: Container, near: str, repository: Repository) -> bool:
-    """Return whether the repository builds an image and gives it no tag that stays."""
-    if container.build is not None:
+    """Return whether the repository builds an image and gives it no tag that stays, or only a machine has it."""
+    if container.build is not None or _is_local(container.image.text or ""):
         return True
     if not join.find(container, near, repository):
         return False
     return not any(_stays(tag) for tag in _list_tags(container.image.text or "", near, repository))
+
+
+def _is_local(image: str) -> bool:
+    """Return whether an image has a name without a registry or an owner, as one that is built where it runs."""
+    return "/" not in image_tags.split_image(image)[0]
 
 
 def _list_tags(image: str, near: str, repository: Repository) -> Iterator[str]:
