@@ -79,6 +79,9 @@ def moving(files: dict[str, str], path: str) -> object:
         ("vllm/vllm-openai:${TAG}", None),
         ("vllm/vllm-openai:v0.11.0", None),
         ("vllm/vllm-openai@sha256:00ff", None),
+        ("docker.io/vllm/vllm-openai:latest", "docker.io/vllm/vllm-openai:latest"),
+        ("vllm-openai:latest", None),
+        ("vllm-node", None),
     ],
 )
 def test_a_service_whose_image_moves(image: str, found: str | None) -> None:
@@ -131,6 +134,10 @@ def test_an_own_image_moves_if_its_build_also_pushes_a_tag_that_stays(tags: str,
 def test_the_tags_of_a_build_script(command: str, found: str | None) -> None:
     files = {"k8s/chat.yaml": DEPLOYMENT.replace("IMAGE", OWN), "Dockerfile": DOCKERFILE, "build.sh": f"{command}\n"}
     assert moving(files, "k8s/chat.yaml") == found
+
+
+def test_a_pod_whose_image_is_built_where_it_runs() -> None:
+    assert moving({"chat.yaml": DEPLOYMENT.replace("IMAGE", "vllm-openai:latest")}, "chat.yaml") is None
 
 
 @pytest.mark.parametrize(
