@@ -10,13 +10,14 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import units
 from gpulint.catalog import package_data, slips, tables
 from gpulint.engines import Argument
-from gpulint.workload import Field, Origin, Unknown, Value, gather
+from gpulint.workload import Field, Origin, Unknown, Value, gather, list_occurrences
 
 Release = tuple[int, ...] | None
 UNSPLIT = "unsplit"
@@ -29,6 +30,15 @@ VALUED = NUMBERS | {"string", "json"}
 """Kinds that take a value always."""
 SHARES = frozenset({"gpu_memory_utilization", "static_memory_fraction", "kv_cache_free_fraction"})
 FROM_ZERO = re.compile(r"_bytes$|_s$|^(?:gpu_layers|redundant_experts|draft_tokens|max_loras)$")
+
+
+NOTICES: Mapping[str, str] = {
+    **dict.fromkeys(("unknown_argument", "misspelt_argument"), "nearest_argument"),
+    **dict.fromkeys(("unavailable_argument", "removed_argument", "outdated_argument"), "argument_change"),
+    "impossible_argument": "",
+    "abbreviated_argument": "full_argument",
+}
+"""Facts that name an argument which the engine refuses or may refuse, and the fact that helps with it."""
 
 
 class Flag(NamedTuple):
@@ -262,6 +272,18 @@ def find_notices(stated: Iterable[ParsedArgument], grammar: Grammar, release: Re
     abbreviated, and that have an invalid value.
     """
     return gather(_list_notices(stated, grammar, release))
+
+
+def merge_notices(readings: Iterable[Mapping[str, Field]]) -> dict[str, Field]:
+    """Return the arguments that several commands of one script state and that are refused, whichever command runs."""
+    return gather(occurrence for fields in readings for occurrence in _split_notices(fields))
+
+
+def _split_notices(fields: Mapping[str, Field]) -> Iterator[Mapping[str, Field]]:
+    for name, beside in NOTICES.items():
+        if name in fields:
+            yield {name: replace(fields[name], further=()), **({beside: fields[beside]} if beside in fields else {})}
+            yield from list_occurrences(fields, name)
 
 
 def _list_notices(stated: Iterable[ParsedArgument], grammar: Grammar, release: Release) -> Iterator[dict[str, Field]]:

@@ -5,7 +5,7 @@ Until the report is complete, a finding belongs to the file that is checked: the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gpulint.pipeline.session import Session
 from gpulint.report.model import Finding, Related, Report
@@ -20,8 +20,22 @@ def relocate(report: Report, run: Session) -> Report:
     for path in sorted({finding.location.path for finding in moved.values()}):
         here = {key: finding for key, finding in moved.items() if finding.location.path == path}
         moved |= dict(zip(here, _apply_waivers(list(here.values()), path, run), strict=True))
-    findings = (moved.get(id(finding), finding) for finding in report.findings)
-    return report._replace(findings=tuple(sorted(findings, key=Finding.place)))
+    findings = sorted((moved.get(id(finding), finding) for finding in report.findings), key=Finding.place)
+    return report._replace(findings=tuple(_merge_same(findings, {id(finding) for finding in moved.values()})))
+
+
+def _merge_same(findings: Iterable[Finding], moved: Collection[int]) -> Iterator[Finding]:
+    """Yield findings without those that moved to a place where another one says the same; it takes over their places."""
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        said = (finding.rule, finding.location, finding.message, finding.severity, finding.suppressed)
+        groups.setdefault(said, []).append(finding)
+    for same in groups.values():
+        first = min(same, key=lambda finding: id(finding) in moved)
+        others = [finding for finding in same if finding is not first and id(finding) in moved]
+        places = dict.fromkeys(place for finding in (first, *others) for place in finding.related)
+        yield first._replace(related=tuple(places)) if others else first
+        yield from (finding for finding in same if finding is not first and id(finding) not in moved)
 
 
 def _move(finding: Finding) -> Finding:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gpulint import engines
 from gpulint.facts.model import Facts
 from gpulint.policy.rules import evaluate
 from gpulint.policy.rules.evaluate import Outcome, Verdict
@@ -19,7 +20,7 @@ from gpulint.report.model import Severity, Suggestion
 from gpulint.suggestions import changed_role, companions, generators, pricing
 from gpulint.suggestions.allowance import Allowance
 from gpulint.suggestions.generators import Candidate
-from gpulint.suggestions.verification import clears
+from gpulint.suggestions.verification import clears, list_lacking
 from gpulint.workload import Value
 
 PRINTED = 3
@@ -28,6 +29,10 @@ CHANGES_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "
 """Quantities that change the answers of a service, or the requests that it accepts."""
 ROOM = ("memory", "parallelism")
 """Families of rules whose notes say what happens in one of three scenarios, or what would be a little better."""
+SPLITS = ("tensor_parallel", "pipeline_parallel", "expert_parallel_size")
+"""Degrees of parallelism that divide a network."""
+USUAL_BYTES = 80 * 1024**3
+"""The memory of the GPUs that most large training runs use: A100 and H100."""
 DEAR = 2.0
 """Times today's price that other hardware may cost at most if the same hardware can do."""
 
@@ -89,7 +94,10 @@ class Search:
 
             after = bounded_rules.judge_outcome(after, rules, changed)[1]
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
-        sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
+        sure = after._replace(
+            verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure),
+            not_evaluated=list_lacking(after, rules),
+        )
         if not clears([rule.name], before, sure):
             new = [verdict for verdict in after.verdicts if _is_new(verdict, before)]
             alone = all(companions.is_companion(verdict) for verdict in new)
@@ -100,6 +108,12 @@ class Search:
         suggestion = pricing.build_suggestion(candidate, self.role.facts, changed)
         saves = after.holding <= before.holding and _saves(suggestion, self.role.facts, rule)
         if rule.only_with and not saves:
+            return None
+        if (
+            engines.is_training(changed.role)
+            and _splits_less(candidate, self.role.facts)
+            and not _holds_states(changed)
+        ):
             return None
         steps_away = changed_role.count_steps_away(self.role.facts.role, candidate.values)
         is_slight = self.verdict.severity == Severity.NOTE and rule.family in ROOM
@@ -173,6 +187,19 @@ def _is_new(verdict: Verdict, before: Outcome) -> bool:
     """Whether a rule did not fire before, or not as severely."""
     others: Iterable[Verdict] = before.verdicts
     return all(verdict.rule.name != other.rule.name or verdict.severity > other.severity for other in others)
+
+
+def _splits_less(candidate: Candidate, facts: Facts) -> bool:
+    """Whether each GPU would hold a larger part of the network."""
+    return any(
+        isinstance(then := candidate.values.get(name), int) and then < (facts.number(name) or 1) for name in SPLITS
+    )
+
+
+def _holds_states(facts: Facts) -> bool:
+    """Whether the weights, gradients and optimizer states of a GPU may leave some of its memory."""
+    states, memory = facts.number("state_bytes_per_gpu"), facts.number("device_memory_bytes")
+    return states is None or states < (memory or USUAL_BYTES)
 
 
 def _cuts_most(candidate: Candidate, facts: Facts) -> bool:

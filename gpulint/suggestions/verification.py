@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 
 from gpulint.policy.rules.evaluate import Outcome
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
-from gpulint.report.model import Finding, Report, Severity, Suggestion
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Finding, NotEvaluated, Report, Severity, Suggestion
 from gpulint.source import documents
 from gpulint.source.documents import Loaded
 from gpulint.source.repository import Source
@@ -80,6 +81,12 @@ def clears(rules: Iterable[str], before: Outcome, after: Outcome) -> bool:
         return False
     severities = {verdict.rule.name: verdict.severity for verdict in before.verdicts}
     return all(verdict.severity <= severities.get(verdict.rule.name, 0) for verdict in after.verdicts)
+
+
+def list_lacking(outcome: Outcome, rules: Iterable[Rule]) -> tuple[NotEvaluated, ...]:
+    """Return the rules that lack facts, without those that report nothing unless something smaller does the same."""
+    optional = {rule.name for rule in rules if rule.only_with}
+    return tuple(entry for entry in outcome.not_evaluated if entry.rule not in optional)
 
 
 class Verification:
@@ -264,7 +271,7 @@ def _collect_verdicts(roles: Iterable[EvaluatedRole]) -> Verdicts:
     bounded: set[tuple[Owner, str]] = set()
     for role in roles:
         bounded |= {(role.owner, rule) for rule in role.outcome.bounded}
-        missing |= {(role.owner, entry.rule) for entry in role.outcome.not_evaluated}
+        missing |= {(role.owner, entry.rule) for entry in list_lacking(role.outcome, role.rules)}
         for verdict in role.outcome.verdicts:
             key = role.owner, verdict.rule.name
             absorbed |= {(role.owner, name): verdict.severity for name in verdict.rule.absorbs}

@@ -404,3 +404,10 @@ def test_one_place_says_a_thing_once() -> None:
     twice = "export NCCL_TREE_THRESHOLD=0\nsrun python first_train.py\n"
     report = samples.report(BATCH.format(twice))
     assert [finding.rule for finding in report.findings].count("variable-retired") == 1
+
+
+def test_gpus_whose_model_nobody_states_are_counted_in_words() -> None:
+    script = "#!/bin/bash\nexport NCCL_P2P_DISABLE=1\nexport NCCL_SHM_DISABLE=1\ntorchrun --nproc_per_node=2 train.py\n"
+    messages = [one.message for one in samples.report(script, path="train.sh").open]
+    (message,) = [one for one in messages if "NCCL_SHM_DISABLE" in one]
+    assert message.startswith("2 × GPU of unknown model have no direct path")

@@ -17,7 +17,7 @@ OF_A_KEY = 3
 EXCEPTIONS = {
     r"(?:limits|requests)\.(?!cpu$|memory$)": "a container asks for the device that the key names; how many is unknown",
     r"^(?:native|facility) (?:kind|metadata\.name|spec\..*\.name)$": "a required key: the finding shows the empty value",
-    r"(?:gradient_checkpoiting|overlap_coms|tensor_paralell)$": "a misspelled key is reported with any value",
+    r"tensor_paralell$": "a misspelled key of gpulint's own format is reported with any value",
     r"^(?:accelerate distributed_type|axolotl base_model|nemo trainer\.devices)$": "the key shows the format of the file",
     r"^litgpt (?:checkpoint_dir|train\.micro_batch_size)$": "the key shows the format of the file",
     r"^(?:nanotron tokens\.batch_accumulation_per_replica|nemo_rl policy\.model_name)$": "the key shows the format of the file",

@@ -13,14 +13,14 @@ from dataclasses import replace
 
 from gpulint import engines
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.images import join, layers, start, users
+from gpulint.adapters.images import join, layers, start, unpinned, users
 from gpulint.adapters.images.layers import Layer
 from gpulint.adapters.platforms import open_machine, task
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities
 from gpulint.engines import Argument, Invocation
 from gpulint.source import documents
-from gpulint.source.documents import Document
+from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Build, Container, Field, Origin, Workload
 
@@ -69,6 +69,11 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     found_roles = task.roles(name, anchor, fields, readings)
     roles = [replace(role, open_ended=role.open_ended or reason) for role in found_roles]
     yield Workload(name, "inference", "dockerfiles", document, (), tuple(roles), anchor)
+
+
+def settle(document: Document, repository: Repository) -> Iterator[Problem]:
+    """Yield what the Dockerfile leaves open of its engine, whether or not another file runs the image."""
+    yield from unpinned.find_problems(document, repository)
 
 
 def serves(path: str, repository: Repository) -> bool:

@@ -35,9 +35,11 @@ class Layer(NamedTuple):
 def read(build: Build, repository: Repository) -> Layer | None:
     """Return what a Dockerfile of the repository states; None if it is no Dockerfile, or its base is not stated."""
     content = repository.read(build.dockerfile)
-    if content is None:
-        return None
-    text = content.decode("utf-8", "replace")
+    return read_text(content.decode("utf-8", "replace"), build, repository) if content is not None else None
+
+
+def read_text(text: str, build: Build, repository: Repository) -> Layer | None:
+    """Return what the text of a Dockerfile states."""
     image = dockerfile.read(text, build.arguments, build.target)
     if image is None:
         return None

@@ -8,24 +8,25 @@ from typing import NamedTuple
 
 from gpulint.adapters.images import layers as image_layers
 from gpulint.adapters.images.layers import Layer
-from gpulint.catalog import capabilities
+from gpulint.adapters.programs import package_names
 from gpulint.engines import image_tags
 from gpulint.source.documents import Document, Node
 from gpulint.source.repository import Repository
 from gpulint.workload import Origin
 
-NAMED = re.compile(
-    r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/])"
-)
 REQUIREMENTS_MAX = 65_536
 
 
 class Installed(NamedTuple):
-    """A package that an image installs: its name, its release if that is stated, and where."""
+    """A package that an image installs: its name, its release if that is stated, and where.
+
+    `is_open` says that nothing behind the name chooses a release or a source, and no file of constraints does.
+    """
 
     name: str
     release: str
     place: Origin | None
+    is_open: bool = False
 
 
 def render(layers: Sequence[Layer], repository: Repository) -> str:
@@ -41,12 +42,14 @@ def list_engines(layers: Sequence[Layer], repository: Repository) -> Iterator[In
     """Yield each engine that the layers of an image install, the base's first."""
     for layer in reversed(layers):
         for install in layer.image.installs:
-            for package in _read(install.text):
+            for package in package_names.read(install.text):
                 start, end = package.span
                 place = (
                     Origin(layer.file, (), (install.at + start, install.at + end)) if install.at is not None else None
                 )
-                yield Installed(package.name, package.release if place else "", place)
+                yield Installed(
+                    package.name, package.release if place else "", place, package_names.is_open(install.text, package)
+                )
             for name in install.files:
                 yield from _read_requirements(layer, name, install.folder, repository)
 
@@ -58,18 +61,7 @@ def _read_requirements(layer: Layer, name: str, folder: str, repository: Reposit
         return
     text = content.decode("utf-8", "replace")
     file = Document(path, 0, text, Node("scalar", 0, len(text), text), "shell", text)
-    for package in _read(re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), text)):
-        yield Installed(package.name, package.release, Origin(file, (), package.span))
-
-
-class _Named(NamedTuple):
-    name: str
-    release: str
-    span: tuple[int, int]
-
-
-def _read(text: str) -> Iterator[_Named]:
-    engines = capabilities.compile_packages()
-    for match in NAMED.finditer(text):
-        if engines.fullmatch(match["name"]):
-            yield _Named(match["name"].lower().replace("_", "-"), match["release"] or "", match.span())
+    for package in package_names.read(re.sub(r"#[^\n]*", lambda match: " " * len(match[0]), text)):
+        yield Installed(
+            package.name, package.release, Origin(file, (), package.span), package_names.is_open(text, package)
+        )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpulint import engines
 from gpulint.adapters import pods
+from gpulint.adapters.pods import several_commands
 from gpulint.adapters.programs import launchers, processes, program_name, python_program
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
@@ -78,7 +79,7 @@ def merge_readings(readings: Sequence[Read], gpus: Field) -> tuple[Reading, ...]
     """
     if readings and all(is_training(reading.fields.get("engine")) for reading, _ in readings):
         return tuple(reading for reading, _ in readings)
-    return pods.settle(readings, gpus.value) or (Reading({}, None),)
+    return several_commands.settle(readings, gpus.value) or (Reading({}, None),)
 
 
 def program(invocations: Sequence[Invocation], image: Origin) -> dict[str, Field]:

@@ -21,6 +21,7 @@ from gpulint.adapters.pods import (
     probes,
     runtime_class,
     sealed,
+    several_commands,
 )
 from gpulint.adapters.programs import (
     container_command,
@@ -139,7 +140,7 @@ def _read_container(
     idle = resources and not started and pod["gpus_per_pod"].value != 0
     pod |= _find_cpu_program(document, path, invocations) if idle else {}
     moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in started)
-    for reading in settle(started, pod["gpus_per_pod"].value) or (Reading({}, None),):
+    for reading in several_commands.settle(started, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}
         own |= _read_model_name(given, reading)
         own |= _complete_engine(document, spec, path, own, environment, moved)
@@ -345,68 +346,6 @@ def _locate_share(document: Document, path: Path) -> Origin | None:
             if resource_names.counts(str(name)) == "shares":
                 return Origin(document, (*path, "resources", side, name))
     return None
-
-
-def settle(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
-    """Return the readings of a container's engines.
-
-    Several engines, or a branch, leave fields unknown.
-    """
-    branched = any(invocation.conditional for _, invocation in read)
-    if branched and all(invocation.final for _, invocation in read[:-1]) and (len(read) > 1 or read[0][1].final):
-        return (merge_alternatives([reading for reading, _ in read]),)
-    if len(read) > 1 and branched:
-        reason = "which of several commands runs is decided by the script"
-        return (Reading({"engine": read[0][0].fields["engine"]}, None, reason),)
-    if len(read) > 1 and gpus == 1:
-        readings = [reading for reading, _ in read]
-        return tuple(_add_neighbours(reading, readings[:at], len(readings)) for at, reading in enumerate(readings))
-    if len(read) > 1:
-        shared = Field(Unknown("several engines share the container"))
-        return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": shared}) for reading, _ in read)
-    if branched:
-        counted = Field(Unknown("the engine is started in a branch or a loop of the script"))
-        return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": counted}) for reading, _ in read)
-    return tuple(reading for reading, _ in read)
-
-
-def merge_alternatives(readings: Sequence[Reading]) -> Reading:
-    """Return what alternative commands have in common. A field with different values is unknown."""
-    first, *others = readings
-    if any(alternative.fields["engine"].value != first.fields["engine"].value for alternative in others):
-        return Reading({}, None, "which of several engines runs is decided by the script")
-    names = dict.fromkeys(name for reading in readings for name in reading.fields)
-    fields = {name: _merge_field([reading.fields.get(name) for reading in readings]) for name in names}
-    reason = next((reading.open_ended for reading in readings if reading.open_ended), "")
-    return Reading(fields, None if others else first.arguments, reason)
-
-
-def _merge_field(stated: Sequence[Field | None]) -> Field:
-    first = next(field for field in stated if field is not None)
-    if all(field is not None and field.value == first.value for field in stated):
-        return first
-    return Field(Unknown("the alternative commands of the script set different values"), first.origins)
-
-
-def _add_neighbours(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) -> Reading:
-    """Return an engine that shares the container's one GPU with the engines before and after it."""
-    stated = [
-        engine.fields["gpu_memory_utilization"].value for engine in earlier if "gpu_memory_utilization" in engine.fields
-    ]
-    shares = [share for share in stated if isinstance(share, float)]
-    source = "the container's script"
-    fields = {
-        **reading.fields,
-        "engines_on_card": Field(engines_on_card, source=source),
-        "earlier_engines": Field(len(earlier), source=source),
-    }
-    if len(shares) == len(earlier):
-        fields["earlier_memory_utilization"] = Field(sum(shares), source=source)
-    elif stated:
-        fields["earlier_memory_utilization"] = Field(
-            Unknown("the memory share of another engine on the GPU is not stated")
-        )
-    return reading._replace(fields=fields)
 
 
 def _joins_ray_cluster(invocations: Sequence[Invocation], environment: Mapping[str, object]) -> bool:

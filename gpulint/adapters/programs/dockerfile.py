@@ -56,7 +56,8 @@ class Install(NamedTuple):
 class BuiltImage(NamedTuple):
     """An image as its Dockerfile states it; None means the base image's value.
 
-    `copies` are in the order in which they are made; those of other stages are in `stages`, by name or number.
+    `copies` are in the order in which they are made; those of other stages are in `stages`, by name or number. `base` is the
+    image that FROM names, at `base_at`.
     """
 
     image: str
@@ -69,6 +70,7 @@ class BuiltImage(NamedTuple):
     stages: Mapping[str, tuple[Copy, ...]] = {}
     installs: tuple[Install, ...] = ()
     base_at: int = 0
+    base: str = ""
 
 
 class _Made(NamedTuple):
@@ -108,6 +110,7 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> BuiltImag
         _list_stages(stages, shared, arguments),
         made.installs,
         chain[-1].at,
+        chain[-1].base,
     )
 
 

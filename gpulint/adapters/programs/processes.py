@@ -156,7 +156,13 @@ def divide_processes(whole: Field, nodes: Field | None) -> Field:
 
 
 def rendezvous(step: Step | None, environment: Mapping[str, Argument]) -> Field | None:
-    """Return the rendezvous address of all nodes' ranks if it is the local machine."""
+    """Return the rendezvous address of all nodes' ranks if it is the local machine.
+
+    A command with the literal rank 0 is the master's own, whose address is itself.
+    """
+    rank = step.last("node_rank") if step is not None else None
+    if rank is not None and rank.text == "0":
+        return None
     by_task = step is None or step.launcher in TASKS
     address = environment.get("MASTER_ADDR") if step is None or by_task else step.last("rendezvous")
     if address is None or address.text is None or (step is not None and step.stated.get("standalone")):

@@ -30,14 +30,20 @@ ALIKE = 0.8
 """Minimum similarity of a misspelt key to the one that is meant, in such a mapping."""
 OWN_MIN = 8
 """Minimum length of a key that only one section has: a shorter one may be a team's own."""
-REQUIREMENTS = ("requirements.txt", "pyproject.toml", "setup.py", "requirements/requirements.txt")
+REQUIREMENTS = (
+    *("requirements.txt", "pyproject.toml", "setup.py", "requirements/requirements.txt"),
+    *("environment.yml", "environment.yaml"),
+)
 REQUIREMENTS_BYTES_MAX = 200_000
 PINNED = re.compile(
-    r"(?im)(?P<package>\b(?:transformers|trl))(?:\[[\w,-]*\])?[^#\n\"']*?(?:==|<=?|~=)\s*(?P<release>\d+(?:\.\d+)*)"
+    r"(?im)(?<![\w-])(?P<package>transformers|trl|(?:py)?torch)(?![\w-])(?:\[[\w,-]*\])?[^#\n\"']*?"
+    r"(?P<sign>===?|<=?|~=|(?<![<>!~=])=(?!=))\s*(?P<release>\d+(?:\.\d+)*)"
 )
 """A requirement that allows no newer release than it names."""
 SINCE = re.compile(r"not in (?P<package>Transformers|TRL) (?P<release>\d[\d.]*)")
 Release = tuple[int, ...]
+RELEASES_MAX = 1_000_000
+"""More than any part of a release."""
 OF_TRAINERS: Mapping[str, str] = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
 """Trainers whose arguments are also keys of their configuration files, and the format of these."""
 
@@ -90,12 +96,14 @@ def problems(
 
 
 def pins(repository: Repository) -> dict[str, Release]:
-    """Return the newest releases of trainers that the repository's own requirements allow."""
+    """Return the newest releases of trainers and PyTorch that the repository's own requirements allow."""
     releases: dict[str, Release] = {}
     for path in REQUIREMENTS:
         content = repository.read_at_root(path) or b""
         for match in PINNED.finditer(content[:REQUIREMENTS_BYTES_MAX].decode("utf-8", "replace")):
-            releases.setdefault(match["package"].lower(), _parse_release(match["release"]))
+            release = _parse_release(match["release"])
+            package = match["package"].lower().removeprefix("py")
+            releases.setdefault(package, _step_below(release) if match["sign"] == "<" else release)
     return releases
 
 
@@ -105,14 +113,15 @@ def pins(repository: Repository) -> dict[str, Release]:
 def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
     """Yield keys that resemble a known one or belong elsewhere, and all unknown keys where the format does not read others.
 
-    Where a format keeps unknown keys, a mapping with many of them is for a program of its own, which may read each.
+    A key without a value states nothing. Where a format keeps unknown keys, a mapping with many of them is for a program
+    of its own, which may read each.
     """
     for table in _load_names(format):
         base = (*root, *table.mapping)
         data = document.get(base) if base else document.data
         if not isinstance(data, dict):
             continue
-        plain_keys = {key: str(key).replace("-", "_") for key in data}
+        plain_keys = {key: str(key).replace("-", "_") for key, value in data.items() if value is not None}
         strange = {
             key: plain
             for key, plain in plain_keys.items()
@@ -215,13 +224,25 @@ def _is_before_change(change: Change, pinned: Mapping[str, Release]) -> bool:
     return since is not None and installed is not None and installed < _parse_release(since["release"])
 
 
+def _step_below(release: Release) -> Release:
+    """Return the newest release before another one.
+
+    >>> _step_below((2, 0)) < (2, 0), _step_below((2, 0)) > (1, 13, 1)
+    (True, True)
+    """
+    while len(release) > 1 and not release[-1]:
+        release = release[:-1]
+    return (*release[:-1], release[-1] - 1, RELEASES_MAX)
+
+
 def _parse_release(text: str) -> Release:
     return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 
 def _is_set(document: Document, root: Path, change: Change) -> bool:
     path = (*root, *change.path)
-    if document.node(path) is None or document.get(path) in (None, False, ""):
+    value = document.get(path)
+    if value is None or value is False or value == "":
         return False
     data = document.get(root) if root else document.data
     return not change.beside or (isinstance(data, dict) and bool(change.beside & data.keys()))

@@ -152,7 +152,12 @@ def _build_placed(document: Document, placement: Placement, evaluated: Evaluated
     if found is None and placement.takes_arguments:
         found = reading.recognise_calls(evaluated.calls, document, pins, stated)
     found = found or Reading({}, None)
-    built = _build(document, placement.name, placement.anchor, placement.fields, found)
+    counts = placement.fields
+    if placement.image is not None and "engine" in found.fields:
+        from gpulint.adapters.python import unpinned
+
+        counts = {**unpinned.read(placement.image, str(found.fields["engine"].value), pins), **counts}
+    built = _build(document, placement.name, placement.anchor, counts, found)
     return replace(built, anchor=placement.anchor)
 
 

@@ -58,7 +58,7 @@ def read_image(image: Value | None, document: Document, repository: Repository) 
     for _ in range(CHAIN_MAX):
         if not isinstance(image, Object):
             break
-        for text in _list_texts(image):
+        for text in list_texts(image):
             at = reader.word(text, image.place)
             for package, release in _find(str(text.value)):
                 found.setdefault(package, at._replace(text=f"{IMAGES[package]}{release}"))
@@ -76,7 +76,7 @@ def read_texts(values: Sequence[Value | None], near: Object) -> dict[str, Argume
     reader = Reader()
     return {
         package: reader.word(text, near.place)._replace(text=f"{IMAGES[package]}{release}")
-        for text in _list_texts(given)
+        for text in list_texts(given)
         for package, release in _find(str(text.value))
     }
 
@@ -113,7 +113,8 @@ def _find(text: str) -> Iterator[tuple[str, str]]:
         yield match["package"].replace("-", "_"), match["release"]
 
 
-def _list_texts(call: Object) -> Iterator[Constant]:
+def list_texts(call: Object) -> Iterator[Constant]:
+    """Yield the texts that a call is given, also in lists."""
     for value in (*call.arguments, *call.keywords.values()):
         for part in value.items if isinstance(value, Items) else (value,):
             if isinstance(part, Constant) and read_text(part) is not None:

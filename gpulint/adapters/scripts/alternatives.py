@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpulint.adapters.scripts.gpu_programs import GpuProgram
 from gpulint.engines import Argument
@@ -18,6 +19,8 @@ READS_MAX = 100
 CHARACTERS_MAX = 4_000_000
 """The most characters that all of these times read."""
 MANY_PRESETS = f"a script has more presets than {READS_MAX} readings or {CHARACTERS_MAX:,} characters in all allow"
+Signature = tuple[tuple[Any, ...], ...]
+"""The place of each program of a reading, and its words that can change what it needs."""
 SETTING = re.compile(
     r"(?i)model|checkpoint|ckpt|tokenizer|pretrained|tensor|pipeline|parallel|(?:^|[-_])[tpd]p(?:$|[-_])|batch|seq|len|ctx|context"
     r"|dtype|quant|bits|precision|bf16|fp16|fp8|lora|peft|zero|deepspeed|fsdp|offload|gpu|nproc|num[-_]?processes|config|mem|cache|recipe|image"
@@ -44,6 +47,14 @@ class Alternative(NamedTuple):
         return f"{script} ({self.label})" if self.label else script
 
 
+class _Deciding(NamedTuple):
+    """A choice, its items that give some program settings of its own, and the places of those programs."""
+
+    choice: Choice
+    items: Sequence[int]
+    changed: frozenset[Origin]
+
+
 def read(script: str, read_once: Callable[[Choices], Read]) -> Iterator[Alternative]:
     """Yield the alternatives of a script of which the settings of its GPU programs differ; else what it starts."""
     choices = Choices()
@@ -58,8 +69,12 @@ def read(script: str, read_once: Callable[[Choices], Read]) -> Iterator[Alternat
 def _find_alternatives(
     read_once: Callable[[Choices], Read], whole: Read, choices: Sequence[Choice], allowed: int
 ) -> Iterator[Alternative]:
-    """Yield one alternative for each combination of items that gives its programs settings of their own."""
-    deciding: list[tuple[Choice, list[int]]] = []
+    """Yield one alternative for each combination of items that gives its programs settings of their own.
+
+    Choices that decide about different programs, such as one loop after another, are combined with the first items of
+    the others only, and give their own programs.
+    """
+    deciding: list[_Deciding] = []
     readings: dict[tuple[object, ...], Read] = {}
     for choice in choices:
         items = [item for item, label in enumerate(choice.labels) if label]
@@ -71,23 +86,58 @@ def _find_alternatives(
         by_item = {item: _sign(readings[((choice.key, item),)]) for item in items}
         distinct = {signature: item for item, signature in reversed(by_item.items()) if signature}
         if len(distinct) > 1:
-            deciding.append((choice, sorted(distinct.values())))
-    combinations = 1
-    kept = []
-    for choice, items in deciding:
-        if combinations * len(items) <= max(allowed, 0):
-            kept.append((choice, items))
-            combinations *= len(items)
-    if not kept:
-        return
+            deciding.append(_Deciding(choice, sorted(distinct.values()), _list_changed(list(distinct))))
+    kept = _keep_allowed(deciding, max(allowed, 0))
     seen: set[tuple[object, ...]] = set()
-    for taken in itertools.product(*(items for _, items in kept)):
-        settled = {choice.key: item for (choice, _), item in zip(kept, taken, strict=True)}
-        reading = readings.get(tuple(settled.items())) or read_once(Choices(settled))
-        signature = _sign(reading)
-        if signature and signature not in seen:
-            seen.add(signature)
-            yield _build(reading, [(choice, item) for (choice, _), item in zip(kept, taken, strict=True)])
+    groups = _group(kept)
+    for at, group in enumerate(groups):
+        for taken in itertools.product(*(one.items for one in group)):
+            chosen = {one.choice.key: item for one, item in zip(group, taken, strict=True)}
+            settled = {one.choice.key: chosen.get(one.choice.key, one.items[0]) for one in kept}
+            reading = readings.get(tuple(settled.items())) or read_once(Choices(settled))
+            signature = _sign(reading)
+            if signature and signature not in seen:
+                labelled = [(one.choice, settled[one.choice.key]) for one in kept]
+                is_first = at == 0 and not seen
+                seen.add(signature)
+                own = reading if len(groups) == 1 or is_first else _leave_out_others(reading, group)
+                if own.gpu_programs:
+                    yield _build(own, labelled)
+
+
+def _keep_allowed(deciding: Sequence[_Deciding], allowed: int) -> list[_Deciding]:
+    """Return the choices whose combinations are not more than a script may be read."""
+    kept: list[_Deciding] = []
+    for one in deciding:
+        needed = sum(math.prod(len(other.items) for other in group) for group in _group([*kept, one]))
+        if needed <= allowed:
+            kept.append(one)
+    return kept
+
+
+def _group(deciding: Sequence[_Deciding]) -> list[list[_Deciding]]:
+    """Return choices in groups, so that no two groups decide about the same program."""
+    groups: list[list[_Deciding]] = []
+    for one in deciding:
+        near = [group for group in groups if any(other.changed & one.changed for other in group)]
+        joined = [other for other in deciding if other is one or any(other in group for group in near)]
+        groups = [group for group in groups if group not in near]
+        groups.append(joined)
+    return sorted(groups, key=lambda group: deciding.index(group[0]))
+
+
+def _list_changed(signatures: Sequence[Signature]) -> frozenset[Origin]:
+    """Return the programs whose settings are not the same with all items of a choice."""
+    by_program = [{program[0]: program for program in signature} for signature in signatures]
+    anchors = {anchor for programs in by_program for anchor in programs}
+    return frozenset(anchor for anchor in anchors if len({programs.get(anchor) for programs in by_program}) > 1)
+
+
+def _leave_out_others(reading: Read, group: Sequence[_Deciding]) -> Read:
+    """Return a reading with the programs about which a group of choices decides."""
+    changed = frozenset().union(*(one.changed for one in group))
+    own = tuple(program for program in reading.gpu_programs if program.anchor in changed)
+    return reading._replace(gpu_programs=own)
 
 
 def _build(reading: Read, taken: Sequence[tuple[Choice, int]]) -> Alternative:
@@ -96,7 +146,7 @@ def _build(reading: Read, taken: Sequence[tuple[Choice, int]]) -> Alternative:
     return Alternative(reading.gpu_programs, label, reading.place(choice.source, *choice.places[item]))
 
 
-def _sign(reading: Read) -> tuple[object, ...]:
+def _sign(reading: Read) -> Signature:
     """Return the words of all programs that can change what they need; empty if there is no program."""
     return tuple(
         (program.anchor, program.one.launch.launchers, *_list_settings(program.one.words), *_list_visible(program))

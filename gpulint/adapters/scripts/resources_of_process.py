@@ -42,6 +42,8 @@ CPU_QUEUE = re.compile(r"(?:^|[@_-])cpus?(?:$|[_-])")
 """Queues and accounts that a cluster names after the CPU."""
 ASKS = frozenset({"nodes", "ntasks", "partition", "gpus"})
 """Options of a Slurm step that make it a job of its own."""
+SPREADS = re.compile(r"\b(?:srun|mpirun|mpiexec|ray|pdsh|ssh|torchrun|accelerate|deepspeed|SLURM_\w*NODE\w*)\b")
+"""Words of scripts that start programs on further nodes, or tell them of each other."""
 GPU_QUEUE = re.compile(r"(?:^|[^A-Za-z])gpus?(?:$|[^A-Za-z])", re.IGNORECASE)
 """Queues and node features that a cluster names after the GPU."""
 FOR_NCCL = re.compile(r"(?:TORCH_)?NCCL_\w+|RCCL_\w+")
@@ -166,6 +168,8 @@ def _resolve_nodes(program: StartedCommand, stated: Mapping[str, Argument], fiel
     launcher_nodes = fields.get("pods_per_replica")
     if program.job is not None or ASKS & stated.keys():
         asked = slurm.nodes(stated)
+        if asked.basis == "open" and _runs_on_first_node(program):
+            return Field(1, source="a batch script runs on the first node of its job", basis="default")
         if not isinstance(asked.value, Unknown) or launcher_nodes is None or isinstance(launcher_nodes.value, Unknown):
             return asked
     if launcher_nodes is not None:
@@ -191,6 +195,12 @@ def _resolve_nodes(program: StartedCommand, stated: Mapping[str, Argument], fiel
     if local:
         return Field(1, source="one machine where no hosts are named")
     return Field(Unknown("the hosts are named elsewhere", MACHINE), programs_processes.origins(inner.word))
+
+
+def _runs_on_first_node(program: StartedCommand) -> bool:
+    """Return whether a batch script starts a program itself, and names nothing that starts it on further nodes."""
+    words = program.words
+    return program.job is not None and bool(words) and not SPREADS.search(words[0].origin.document.text)
 
 
 def _resolve_outer_nodes(program: StartedCommand) -> Field | None:

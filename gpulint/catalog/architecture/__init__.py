@@ -161,6 +161,7 @@ def _base(row: tables.Row) -> Architecture:
             *("parameters", "active_parameters", "layers", "hidden", "intermediate", "attention_heads", "kv_heads"),
             *("head_dim", "vocab", "trained_context", "sliding_window", "sliding_layers", "linear_attention_layers"),
             *("kv_lora_rank", "qk_rope_head_dim", "experts", "experts_per_token", "moe_layers", "moe_intermediate"),
+            *("moe_hidden",),
             *("shared_intermediate", "sliding_kv_heads", "sliding_head_dim", "kv_shared_layers", "state_elements"),
             *("encoder_layers", "encoder_tokens", "encoder_parameters", "indexer_head_dim"),
         )

@@ -45,7 +45,7 @@ class Dims(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Experts:
     """Routed experts: their count, the experts per token, their layers, and the parameters of each
-    piece.
+    piece. `hidden` is the width of what they read, if it is not that of the network.
     """
 
     count: int
@@ -56,6 +56,7 @@ class Experts:
     router: Parts
     shared_width: int = 0
     shared: Parts = field(default_factory=Counter)
+    hidden: int = 0
 
 
 Mixers = Callable[[Config], list[str]]

@@ -17,7 +17,8 @@ SHAPE = (
     *("head_dim", "sliding_kv_heads", "sliding_head_dim", "kv_lora_rank", "qk_rope_head_dim", "indexer_head_dim"),
     *("vocab", "tied_embeddings", "trained_context", "encoder_tokens", "sliding_window", "sliding_layers"),
     *("kv_shared_layers", "linear_attention_layers", "state_elements", "experts", "experts_per_token", "moe_layers"),
-    *("moe_intermediate", "shared_intermediate", "checkpoint_dtype", "checkpoint_quantization", "task", "modality"),
+    *("moe_intermediate", "moe_hidden", "shared_intermediate", "checkpoint_dtype", "checkpoint_quantization", "task"),
+    "modality",
 )
 """Fields in the order in which they are shown."""
 RENAMED = {"dtype": "checkpoint_dtype"}

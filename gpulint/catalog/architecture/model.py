@@ -35,6 +35,7 @@ class Architecture:
     experts_per_token: int | None = None
     moe_layers: int | None = None
     moe_intermediate: int | None = None
+    moe_hidden: int | None = None
     shared_intermediate: int | None = None
     sliding_kv_heads: int | None = None
     sliding_head_dim: int | None = None

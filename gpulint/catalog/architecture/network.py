@@ -156,6 +156,7 @@ def _shape(reference: str, top: Config, decoder: _Decoder, task: str) -> Archite
         experts_per_token=experts.per_token if experts else None,
         moe_layers=experts.layers if experts else None,
         moe_intermediate=experts.width if experts else None,
+        moe_hidden=experts.hidden or None if experts else None,
         shared_intermediate=experts.shared_width if experts else None,
         sliding_kv_heads=sliding.kv_heads if windowed and sliding.kv_heads != dims.kv_heads else None,
         sliding_head_dim=sliding.head_dim if windowed and sliding.head_dim != dims.head_dim else None,

@@ -54,7 +54,8 @@ def _count_mlps(shape: Architecture, layers: int, hidden: int) -> Parts | None:
     if sparse:
         if not (shape.experts and shape.moe_intermediate):
             return None
-        experts = parts.times(parts.mlp(hidden, shape.moe_intermediate, gated, part=parts.EXPERTS), shape.experts)
+        inner = shape.moe_hidden or hidden
+        experts = parts.times(parts.mlp(inner, shape.moe_intermediate, gated, part=parts.EXPERTS), shape.experts)
         shared = parts.mlp(hidden, shape.shared_intermediate or 0, gated)
         router = parts.linear(parts.ROUTERS, hidden, shape.experts)
         found += parts.times(experts + shared + router, sparse)

@@ -278,6 +278,7 @@ def nemotron_experts(config: Config, dims: Dims) -> Experts | None:
         router=parts.linear(parts.ROUTERS, dims.hidden, count, True),
         shared_width=shared,
         shared=beside,
+        hidden=latent or 0,
     )
 
 

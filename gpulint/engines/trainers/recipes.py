@@ -35,7 +35,7 @@ def find_fields(trainer: str, recipe: str, origins: tuple[Origin, ...] = ()) -> 
     if not row["checkpoint"]:
         return fields
     assumption = builders.explain(recipe.rpartition(":")[2], row["checkpoint"])
-    return {"checkpoint": Field(row["checkpoint"], origins, source, assumption), **fields}
+    return {"checkpoint": Field(row["checkpoint"], origins, source, assumption, basis="stated"), **fields}
 
 
 def is_of_release(field: Field) -> bool:

@@ -15,11 +15,12 @@ from gpulint.adapters.pods import image_tag
 from gpulint.adapters.programs import processes
 from gpulint.engines import image_tags
 from gpulint.source.repository import Repository
-from gpulint.workload import Container, Field, Role, Workload
+from gpulint.workload import Container, Field, Origin, Role, Workload
 
 FACT = "moving_image"
+COMPLETE = frozenset({"compose", "nomad"})
+"""Formats that give an image to the runtime as it is; in manifests and values of charts, another tool may add the tag."""
 OBJECTS = frozenset({"kubernetes", "kustomize"})
-"""Formats in which another tool may fill in a missing tag."""
 
 
 def mark_moving(workload: Workload, repository: Repository) -> Workload:
@@ -33,15 +34,24 @@ def _mark(role: Role, workload: Workload, repository: Repository) -> Role:
     if container is None or container.image.text is None:
         return role
     image = container.image
-    whole = workload.adapter not in OBJECTS
+    whole = workload.adapter in COMPLETE or workload.document.format == "shell"
     if FACT not in role.fields:
         serves = engines.find_purpose(role.text("engine")) == "inference"
-        if not serves or not image_tag.moves(image.text or "", complete=whole):
+        moving = serves and image_tag.moves(image.text or "", complete=whole)
+        if not moving or not any(_names(origin, image.text or "") for origin in processes.origins(image)):
             return role
     near = workload.document.path
-    if _is_own(container, near, repository) or (not whole and _is_renamed(container, near, repository)):
+    if _is_own(container, near, repository) or (
+        workload.adapter in OBJECTS and _is_renamed(container, near, repository)
+    ):
         return role.having(**{FACT: Field(None)}) if FACT in role.fields else role
     return role if FACT in role.fields else role.having(**{FACT: Field(image.text, processes.origins(image))})
+
+
+def _names(origin: Origin, image: str) -> bool:
+    """Return whether a file names an image: that of a chart's or a runtime's default is decided by its release."""
+    repository, _ = image_tags.split_image(image)
+    return "/".join(repository.rsplit("/", 2)[-2:]) in origin.document.text
 
 
 def _is_renamed(container: Container, near: str, repository: Repository) -> bool:
@@ -52,12 +62,17 @@ def _is_renamed(container: Container, near: str, repository: Repository) -> bool
 
 
 def _is_own(container: Container, near: str, repository: Repository) -> bool:
-    """Return whether the repository builds an image and gives it no tag that stays."""
-    if container.build is not None:
+    """Return whether the repository builds an image and gives it no tag that stays, or only a machine has it."""
+    if container.build is not None or _is_local(container.image.text or ""):
         return True
     if not join.find(container, near, repository):
         return False
     return not any(_stays(tag) for tag in _list_tags(container.image.text or "", near, repository))
+
+
+def _is_local(image: str) -> bool:
+    """Return whether an image has a name without a registry or an owner, as one that is built where it runs."""
+    return "/" not in image_tags.split_image(image)[0]
 
 
 def _list_tags(image: str, near: str, repository: Repository) -> Iterator[str]:

@@ -1,18 +1,37 @@
-"""Retired arguments: those of a trainer that a container starts, which the required releases do not have."""
+"""Retired arguments and launchers: those that the required releases of a trainer and of PyTorch do not have."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from gpulint.source.repository import Repository
-from gpulint.workload import Role, Workload
+from gpulint.workload import Field, Role, Workload
+
+LAUNCHER = "retired_launcher"
+CHANGED = (2,)
+"""The release of PyTorch in which the launcher passes other words to its ranks."""
+OF_PYTORCH = re.compile(r"(?:^|/)pytorch(?:-\w+)?:(?:v)?(?P<major>\d)\.\d")
 
 
 def merge_retired(workload: Workload, repository: Repository) -> Workload:
     """Return a workload with the arguments of its trainers that later releases renamed or removed."""
-    if workload.kind != "training" or all(role.command is None for role in workload.roles):
+    if workload.kind != "training":
         return workload
-    return replace(workload, roles=tuple(_merge(role, repository) for role in workload.roles))
+    roles = tuple(_leave_out_launcher(_merge(role, repository), repository) for role in workload.roles)
+    return workload if roles == workload.roles else replace(workload, roles=roles)
+
+
+def _leave_out_launcher(role: Role, repository: Repository) -> Role:
+    """Return a role without its retired launcher if the required release of PyTorch is older than the change."""
+    if LAUNCHER not in role.fields:
+        return role
+    from gpulint.adapters.programs import unknown_settings
+
+    image = role.container.image.text if role.container is not None else None
+    named = OF_PYTORCH.search(image or "")
+    installed = (int(named["major"]),) if named else unknown_settings.pins(repository).get("torch")
+    return role.having(**{LAUNCHER: Field(None)}) if installed is not None and installed < CHANGED else role
 
 
 def _merge(role: Role, repository: Repository) -> Role:

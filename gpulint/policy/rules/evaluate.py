@@ -94,6 +94,7 @@ ACRONYMS: Mapping[str, str] = {
     "lora": "LoRA",
     "loras": "LoRAs",
 }
+NAMELESS = "GPU of unknown model"
 COUNTED = re.compile(
     r"\{(?P<name>\w+)\}(?: (?:attention|concurrent|CPU|data-parallel|EFA|expert-parallel|granted|KV|LoRA|pipeline|query"
     r"|running|such))? (?:GPUs|answers|bits|checkpoints|cores|devices|engines|experts|heads|inlets|interfaces|layers"
@@ -387,10 +388,10 @@ def _make_singular(template: str, values: Mapping[str, str]) -> str:
 
 
 def render_fact(name: str, facts: Facts) -> str:
-    """Return a fact in human units, or "unknown" if it is missing."""
+    """Return a fact in human units; if it is missing, "unknown", and an accelerator in words that a message can count."""
     ends = facts.ends(name)
     if ends is None:
-        return "unknown"
+        return NAMELESS if name == "accelerator_name" else "unknown"
     unit = glossary()[name].unit
     expected, low, high = (units.human(value, unit) for value in (facts.expected(name), *ends))
     return expected if low == high else f"{expected} ({low} to {high})"

@@ -101,4 +101,5 @@ def _describe_weak(weak: Known, role: Role) -> str:
     if weak.basis == "assumed":
         return weak.source
     further = role.open_ended or "another file or command may state it"
-    return f"{glossary()[weak.fact].meaning} is assumed ({weak.source}): {further}"
+    source = "" if weak.source == "stated" else f" ({weak.source})"
+    return f"{glossary()[weak.fact].meaning} is assumed{source}: {further}"

@@ -96,26 +96,33 @@ def embedding_parameters(vocab: int, hidden: int, tied_embeddings: bool) -> int:
 
 
 def expert_parameters(
-    experts: int | None, moe_layers: int, hidden: int, moe_intermediate: int | None, gated_mlp: bool
+    experts: int | None,
+    moe_layers: int,
+    hidden: int,
+    moe_intermediate: int | None,
+    gated_mlp: bool,
+    moe_hidden: int | None,
 ) -> int:
     """Parameters of all routed experts.
 
-    expert_parameters = experts · moe_layers · (3 if gated else 2) · hidden · moe_intermediate
+    expert_parameters = experts · moe_layers · (3 if gated else 2) · (moe_hidden, else hidden) · moe_intermediate
 
     Args:
         experts: routed experts of a layer. moe_layers: layers that have them. hidden, moe_intermediate: widths.
-        gated_mlp: three matrices an expert instead of two.
+        gated_mlp: three matrices an expert instead of two. moe_hidden: narrower width that experts read; None for hidden.
     Returns:
         [parameters]; 0 for a dense model.
 
-    >>> expert_parameters(8, 32, 4096, 14336, True)  # Mixtral-8x7B: 45.1 of its 46.7 billion
+    >>> expert_parameters(8, 32, 4096, 14336, True, None)  # Mixtral-8x7B: 45.1 of its 46.7 billion
     45097156608
+    >>> expert_parameters(512, 40, 4096, 2688, False, 1024)  # Nemotron 3 Super: 112.7 of its 120.7 billion
+    112742891520
 
-    Source: Jiang et al., Mixtral of Experts, 2024, table 1.
+    Source: Jiang et al., Mixtral of Experts, 2024, table 1; NVIDIA, Nemotron 3, 2025 (LatentMoE).
     """
     if not experts or not moe_intermediate:
         return 0
-    return experts * moe_layers * (3 if gated_mlp else 2) * hidden * moe_intermediate
+    return experts * moe_layers * (3 if gated_mlp else 2) * (moe_hidden or hidden) * moe_intermediate
 
 
 def quantised_parameters(

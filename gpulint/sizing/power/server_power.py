@@ -251,24 +251,28 @@ def server_w(
 def server_planned_heat_w(
     server_w: float,
     server_measured_w: float | None,
+    heat_beyond_power: float,
     server_heat_w: float | None = None,
     server_max_w: float | None = None,
 ) -> float:
     """Heat of one server used for planning: its power, or more if its vendor says so.
 
-    server_planned_heat_w = server_w · max(1, server_heat_w / server_max_w), and server_w of a measured one
+    server_planned_heat_w = server_w · (1 + beyond · max(0, server_heat_w / server_max_w − 1)), and server_w of a measured one
 
     Component: server
     Args:
         server_w: planned maximum [W]. server_measured_w: highest that was measured, else None [W].
+        heat_beyond_power: beyond, the share of the difference of the next two that counts (fitted).
         server_heat_w: that its vendor publishes [W]. server_max_w: that its vendor publishes [W].
     Returns:
         [W]
     Validity: all electricity becomes heat. NVIDIA prints 38,557 BTU/hr (11.3 kW) besides 10.2 kW for DGX H100: sources
-        disagree, and cooling is planned for the larger.
+        disagree, and cooling is planned for the larger, but only the smaller is certain.
 
-    >>> round(server_planned_heat_w(10200, None, 11300, 10200)), server_planned_heat_w(9100, 9100, 11300, 10200)
-    (11300, 9100)
+    >>> [round(server_planned_heat_w(10200, None, share, 11300, 10200)) for share in (0, 1)]
+    [10200, 11300]
+    >>> server_planned_heat_w(9100, 9100, 1, 11300, 10200)
+    9100
 
     Source: NVIDIA DGX H100/H200 System User Guide, Environmental Specifications.
     """
@@ -276,7 +280,7 @@ def server_planned_heat_w(
         return server_w
     if server_max_w is None:
         return max(server_w, server_heat_w)
-    return server_w * max(1.0, server_heat_w / server_max_w)
+    return server_w * (1 + heat_beyond_power * max(0.0, server_heat_w / server_max_w - 1))
 
 
 def server_group_w(server_w: float, servers: int) -> float:

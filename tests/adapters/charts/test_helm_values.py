@@ -324,7 +324,8 @@ def test_without_a_product_a_large_model_gets_what_it_needs() -> None:
     )
     (summary,) = samples.roles(said)
     assert summary.verdict.startswith("needs 8 × H200 SXM 141GB: ")
-    assert set(samples.severities(said).values()) <= {Severity.NOTE}
+    others = {rule: severity for rule, severity in samples.severities(said).items() if rule != "startup-probe-missing"}
+    assert set(others.values()) <= {Severity.NOTE}, "only the chart's own liveness probe of 300 s is more than a note"
 
 
 def test_the_group_of_the_basic_chart_is_one_instance() -> None:

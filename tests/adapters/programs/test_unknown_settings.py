@@ -163,3 +163,16 @@ COMMAND = "#!/bin/bash\ntorchrun --nproc_per_node 8 run_clm.py --model_name_or_p
 def test_an_argument_that_later_releases_lack_is_said(arguments: str, requirement: str, told: list[str]) -> None:
     found = samples.report(COMMAND.format(arguments), files={"requirements.txt": requirement.encode()}).open
     assert [one.message.partition(":")[0] for one in found if one.rule == "trainer-argument-retired"] == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{DEEPSPEED}gradient_cliping: null\n",
+        f"{DEEPSPEED}zero_optimization: {{stage: 2, offload_optimizer: {{device: cpu, pin_memorry: null}}}}\n",
+        f"{ACCELERATE}gradient_accumulation_steps:\n",
+        f"{AXOLOTL}wramup_steps:\n",
+    ],
+)
+def test_an_unknown_key_without_a_value_states_nothing(text: str) -> None:
+    assert said(text) == []

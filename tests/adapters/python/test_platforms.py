@@ -361,7 +361,8 @@ def test_an_endpoint_of_beam_computes_what_its_start_loads() -> None:
             {"H200:2", "B200:2", "H100:4"},
         ),
         (
-            "import sky\ntask = sky.Task(run='vllm serve Qwen/Qwen3-32B --tensor-parallel-size 4 --max-model-len 8192')\n"
+            "import sky\n"
+            "task = sky.Task(run='vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 4 --max-model-len 8192')\n"
             "task.set_resources(sky.Resources(accelerators='L4:4'))\n",
             {"L40S:4", "A100-80GB:4", "H100:4", "A10G:4", "H200:4", "A100:4"},
         ),

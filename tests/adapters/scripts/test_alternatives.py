@@ -59,6 +59,22 @@ def test_items_that_change_no_setting_of_memory_are_one_workload(tmp_path: Path)
     assert describe(read(tmp_path, text)) == [("launch", 1, "Qwen/Qwen3-8B", 1)]
 
 
+def test_loops_that_start_different_programs_are_not_combined(tmp_path: Path) -> None:
+    text = (
+        "#!/bin/bash\nfor m in Qwen/Qwen3-8B Qwen/Qwen3-14B; do\n  vllm serve $m --tensor-parallel-size 1\ndone\n"
+        "vllm serve Qwen/Qwen3-4B --tensor-parallel-size 1\n"
+        "for t in 2 4 8; do\n  vllm serve Qwen/Qwen3-32B --tensor-parallel-size $t\ndone\n"
+    )
+    assert [(checkpoint, ranks) for _, _, checkpoint, ranks in describe(read(tmp_path, text))] == [
+        ("Qwen/Qwen3-8B", 1),
+        ("Qwen/Qwen3-4B", 1),
+        ("Qwen/Qwen3-32B", 2),
+        ("Qwen/Qwen3-14B", 1),
+        ("Qwen/Qwen3-32B", 4),
+        ("Qwen/Qwen3-32B", 8),
+    ]
+
+
 def test_a_case_over_options_is_no_preset(tmp_path: Path) -> None:
     text = (
         "#!/bin/bash\nMODEL=Qwen/Qwen3-8B\nwhile [ $# -gt 0 ]; do\n  case $1 in\n    --model) MODEL=$2; shift 2 ;;\n"

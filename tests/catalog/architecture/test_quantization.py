@@ -36,7 +36,12 @@ def known(checkpoint: str) -> Architecture:
 def quantised(shape: Architecture) -> float:
     tables = weights.embedding_parameters(shape.vocab, shape.hidden, shape.tied_embeddings)
     experts = weights.expert_parameters(
-        shape.experts, shape.moe_layers or 0, shape.hidden, shape.moe_intermediate, shape.gated_mlp
+        shape.experts,
+        shape.moe_layers or 0,
+        shape.hidden,
+        shape.moe_intermediate,
+        shape.gated_mlp,
+        shape.moe_hidden,
     )
     return weights.quantised_parameters(
         shape.checkpoint_quantization,

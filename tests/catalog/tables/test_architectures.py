@@ -17,7 +17,7 @@ HEADERS = {
     "architectures.csv": (
         "id family parameters active_parameters layers hidden intermediate gated_mlp attention_heads kv_heads head_dim "
         "vocab tied_embeddings trained_context sliding_window sliding_layers linear_attention_layers kv_lora_rank "
-        "qk_rope_head_dim experts experts_per_token moe_layers moe_intermediate shared_intermediate "
+        "qk_rope_head_dim experts experts_per_token moe_layers moe_intermediate moe_hidden shared_intermediate "
         "sliding_kv_heads sliding_head_dim kv_shared_layers state_elements encoder_layers encoder_tokens "
         "encoder_parameters indexer_head_dim dtype task modality source date"
     ).split(),

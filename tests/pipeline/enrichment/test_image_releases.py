@@ -79,6 +79,9 @@ def moving(files: dict[str, str], path: str) -> object:
         ("vllm/vllm-openai:${TAG}", None),
         ("vllm/vllm-openai:v0.11.0", None),
         ("vllm/vllm-openai@sha256:00ff", None),
+        ("docker.io/vllm/vllm-openai:latest", "docker.io/vllm/vllm-openai:latest"),
+        ("vllm-openai:latest", None),
+        ("vllm-node", None),
     ],
 )
 def test_a_service_whose_image_moves(image: str, found: str | None) -> None:
@@ -133,6 +136,10 @@ def test_the_tags_of_a_build_script(command: str, found: str | None) -> None:
     assert moving(files, "k8s/chat.yaml") == found
 
 
+def test_a_pod_whose_image_is_built_where_it_runs() -> None:
+    assert moving({"chat.yaml": DEPLOYMENT.replace("IMAGE", "vllm-openai:latest")}, "chat.yaml") is None
+
+
 @pytest.mark.parametrize(
     ("kustomization", "patch", "found"),
     [
@@ -153,3 +160,9 @@ def test_a_kustomization_leaves_a_tag_as_it_is_unless_it_sets_the_image(
         "k8s/patch.yaml": patch,
     }
     assert moving(files, "k8s/chat.yaml") == found
+
+
+def test_the_image_that_a_chart_chooses_is_that_of_its_release() -> None:
+    values = "ollama:\n  gpu: {enabled: true, type: nvidia, number: 1}\n  models: {run: ['qwen3:8b']}\n"
+    chart = "apiVersion: v2\nname: ollama\nversion: 1.30.0\n"
+    assert moving({"values.yaml": values, "Chart.yaml": chart}, "values.yaml") is None

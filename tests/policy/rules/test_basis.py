@@ -114,3 +114,12 @@ def test_the_file_that_states_a_value_is_named() -> None:
     places = {fact: ground.location for ground in finding.basis for fact in ground.facts}
     assert (location := places["tensor_parallel"]) is not None
     assert (location.path, location.line) == ("spec.yaml", 11)
+
+
+@pytest.mark.parametrize(
+    ("before", "severity"),
+    [("", Severity.ERROR), ("ray start --head\n", Severity.WARNING), ("ssh node2 hostname\n", Severity.WARNING)],
+)
+def test_a_batch_script_runs_a_program_on_its_first_node(before: str, severity: Severity) -> None:
+    text = f"#!/bin/bash\n#SBATCH --gpus-per-node=2\n{before}vllm serve Qwen/Qwen3-8B --tensor-parallel-size 4\n"
+    assert samples.severities(samples.report(text, "serve.slurm"))["parallel-size-exceeds-gpus"] is severity

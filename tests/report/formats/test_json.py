@@ -173,7 +173,7 @@ def test_the_summary_counts_everything() -> None:
         "unsilenced": 0,
         "skipped": 0,
         "failures": 0,
-        "not_evaluated": 13,
+        "not_evaluated": 14,
         "verdicts": {"fit": 0, "depend": 0, "fail": 0, "unknown": 1},
     }
 

@@ -56,7 +56,7 @@ workload  architecture                   accelerator         parallelism  verdic
 chat      ? (the model in /models/ours)  2 × H800 SXM5 80GB  TP 4         not evaluated
 
 Which network does /models/ours have? `like: {/models/ours: Qwen/Qwen3-8B}` in gpulint.yaml decides 1 workload
-not evaluated: 13 checks (--explain-missing lists what they need)
+not evaluated: 14 checks (--explain-missing lists what they need)
 
 workloads: 1 unknown; 2 GPUs, 0.84 kW
 1 file, 1 workload, 1 error, 1 warning

@@ -445,7 +445,7 @@ WRONG = (
         "vLLM, context parallel deployment: of MLA's one KV head, -dcp up to tp removes every copy",
     ),
     Wrong(
-        "quantised-shard-misaligned",
+        "expert-blocks-split",
         vllm("Qwen/Qwen3-235B-A22B-FP8", 8, 8, "nvidia-h200-141gb"),
         (
             {"expert_parallel": True},
