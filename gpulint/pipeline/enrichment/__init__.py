@@ -96,6 +96,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         own_scripts,
         produced_checkpoint,
         python_programs,
+        server_ports,
         settings_programs,
         weights_storage,
     )
@@ -108,6 +109,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = _merge_models(workload, repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
+    workload = server_ports.merge_ports(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
