@@ -58,7 +58,9 @@ def test_twins_get_the_same_suggestions_each_at_its_own_lines(tmp_path: Path) ->
     assert describe(first, 1) == describe(second, 17) == describe(third, 33)
     assert [edit.exact is not None for entry in third.suggestions for edit in entry.edits].count(False) == 0
     place = third.suggestions[0].edits[0].location
-    assert place is not None and place.text.strip() == "resources: {limits: {nvidia.com/gpu: 1}}"  # more of the same first
+    assert (
+        place is not None and place.text.strip() == "resources: {limits: {nvidia.com/gpu: 1}}"
+    )  # more of the same first
 
 
 def test_suggestions_for_twins_are_worked_out_and_verified_once(

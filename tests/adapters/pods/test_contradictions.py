@@ -151,3 +151,23 @@ MOUNT = ", volumeMounts: [{name: shm, mountPath: /dev/shm}]"
 )
 def test_a_volume_is_of_use_where(text: str) -> None:
     assert reading.values(reading.role(text), "unmounted_memory_volume") == [None]
+
+
+# ---- mounts without a path
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (volumes(MEMORY, ", volumeMounts: [{name: shm}]"), "shm"),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, mountPath: }]"), "shm"),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, mountPath: ''}]"), "shm"),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, subPath: a}]"), "shm"),
+        (volumes(MEMORY, MOUNT), None),
+        (volumes(MEMORY, ", volumeMounts: [{mountPath: /dev/shm}]"), None),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, $patch: delete}]"), None),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm}]").replace("v1", "ml.example.com/v1"), None),
+    ],
+)
+def test_a_mount_names_its_path(text: str, found: str | None) -> None:
+    assert reading.values(reading.role(text), "mount_without_path") == [found]
