@@ -86,6 +86,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     autoscaler, from files of the repository.
     """
     from gpulint.pipeline.enrichment import (
+        absent_programs,
         autoscaling,
         built_images,
         downloaded_checkpoint,
@@ -113,7 +114,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = image_releases.mark_moving(_merge_models(workload, repository), repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
-    workload = server_ports.merge_ports(workload, repository)
+    workload = absent_programs.merge_absent(server_ports.merge_ports(workload, repository), repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
