@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -15,7 +16,7 @@ JOB = "#!/bin/bash\n#SBATCH --gres=gpu:a100:1\n{}\n"
 FILES = {"src/fit.py": b"import torch", "train/data.py": b"import torch", "tools/fit_all.py": b"import torch"}
 
 
-def read(line: str, more: dict[str, bytes] = {}) -> tuple[object, object]:
+def read(line: str, more: Mapping[str, bytes] = FILES) -> tuple[object, object]:
     repository = cast("Repository", ExampleRepository({"jobs/a.sbatch": JOB.format(line).encode(), **FILES, **more}))
     document = repository.read_documents("jobs/a.sbatch")[0]
     (workload,) = enrichment.read(document, repository)
@@ -74,7 +75,9 @@ def test_scripts_beside_show_where_the_repository_lies(tmp_path: Path, beside: s
     for path, text in {**files, "src/fit.py": "import torch", "src/fit_all.py": "import torch"}.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
+    (tmp_path / ".git").mkdir()
     repository = WorkTree(tmp_path, base=tmp_path)
+    assert len(list(repository.sources(["."]))) == 4
     (document,) = repository.read_documents("jobs/a.sbatch")
     (workload,) = enrichment.read(document, repository)
     assert ("absent_program" in workload.roles[0].fields) == absent
