@@ -90,6 +90,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         autoscaling,
         built_images,
         downloaded_checkpoint,
+        first_releases,
         image_releases,
         kueue,
         launch_command,
@@ -115,6 +116,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
     workload = absent_programs.merge_absent(server_ports.merge_ports(workload, repository), repository)
+    workload = first_releases.merge_first(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
