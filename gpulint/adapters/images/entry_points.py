@@ -62,7 +62,7 @@ def _find_malformed(words: Sequence[Argument], assumption: str) -> dict[str, Fie
     """Return ENTRYPOINT or CMD of a Dockerfile if it is written as a list but is no list of strings in JSON."""
     if [word.text for word in words[:2]] != list(start.SHELL) or len(words) < 3:
         return {}
-    text, place = (words[2].text or "").strip(), words[2]
+    text, place = " ".join((words[2].text or "").split()), words[2]
     if place.behind is None or not LIST.fullmatch(text):
         return {}
     return {

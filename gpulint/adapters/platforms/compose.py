@@ -10,7 +10,14 @@ from dataclasses import replace
 
 from gpulint import units
 from gpulint.adapters.claim import Claim
-from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
+from gpulint.adapters.platforms import (
+    compose_devices,
+    compose_program,
+    compose_service,
+    compose_sources,
+    key_sets,
+    task,
+)
 from gpulint.adapters.platforms.compose_service import Service
 from gpulint.adapters.programs import example_settings, nccl_variables, visible_devices
 from gpulint.adapters.programs.container_command import Environment
@@ -114,6 +121,7 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
         fields |= visible_devices.cut_short(environment, given.get("gpus_per_pod"))
     fields |= _count_replicas(service, fields["gpus_per_pod"])
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
+    fields |= compose_sources.find_misplaced(service, repository)
     program = {} if readings else _read_program(service, invocations)
     read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings, invocations)
     container = compose_program.read_container(service, environment)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint.adapters.objects import pod_templates
-from gpulint.adapters.pods import network
+from gpulint.adapters.pods import network, probes
 from gpulint.adapters.programs import nccl_variables, visible_devices
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path
@@ -20,6 +20,8 @@ Amazon's EFA is not one of them.
 """
 SIDECAR_VOLUMES = ("gke-gcsfuse", "istio-")
 """Name prefixes of volumes for containers that a webhook adds."""
+TEMPLATED = re.compile(r"\{\{|\$patch|<<")
+"""Parts of a mount that a chart or a patch completes."""
 SHARES = ("gpu-fraction", "gpu-memory", "runai/")
 """Annotations by which a scheduler of its own assigns shares of GPUs."""
 
@@ -44,8 +46,9 @@ def find_contradictions(
 
 def find_pod_contradictions(document: Document, spec: Path) -> dict[str, Field]:
     """Return the contradictory settings of a pod's volumes."""
-    volume = next(_find_unmounted(document, spec), None)
-    return {"unmounted_memory_volume": volume} if volume else {}
+    volume, mount = next(_find_unmounted(document, spec), None), next(_find_pathless(document, spec), None)
+    found = {"unmounted_memory_volume": volume, "mount_without_path": mount}
+    return {name: field for name, field in found.items() if field is not None}
 
 
 def _find_rdma_switch(document: Document, path: Path, environment: Mapping[str, Argument]) -> str | None:
@@ -100,6 +103,19 @@ def _find_unmounted(document: Document, spec: Path) -> Iterator[Field]:
             continue
         if name not in mounted and not name.startswith(SIDECAR_VOLUMES):
             yield Field(name, (Origin(document, (*at, "name")),))
+
+
+def _find_pathless(document: Document, spec: Path) -> Iterator[Field]:
+    """Yield volumes that are mounted without a path, which the API server of Kubernetes' own kinds refuses."""
+    if f"{document.get(('apiVersion',))}/{document.get(('kind',))}" not in probes.UNCHANGED:
+        return
+    for key in ("containers", "initContainers"):
+        for container in pod_templates.items(document, (*spec, key)):
+            for mount in pod_templates.items(document, (*container, "volumeMounts")):
+                name, node = document.get((*mount, "name")), document.node(mount)
+                is_whole = node is not None and not TEMPLATED.search(document.text, node.start, node.end)
+                if isinstance(name, str) and name and is_whole and not document.get((*mount, "mountPath")):
+                    yield Field(name, (Origin(document, (*mount, "name")),))
 
 
 def _list_mounts(containers: object) -> Sequence[str]:

@@ -200,7 +200,9 @@ def _flags_by_variable(engine: str) -> Mapping[str, Flag]:
 
 def _read_fields(found: Mapping[str, Field], release: Release) -> dict[str, Field]:
     """Return the glossary quantities that arguments set, alone or together."""
-    plain = {name: found[name] for name in ("max_num_batched_tokens", "uniform_kv_cache") if name in found}
+    plain = {
+        name: found[name] for name in ("max_num_batched_tokens", "uniform_kv_cache", "server_port") if name in found
+    }
     if "draft" in str(found.get("speculative", Field("")).value):
         plain["speculative"] = found["speculative"]
     flags = {

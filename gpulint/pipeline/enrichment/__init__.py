@@ -86,9 +86,11 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     autoscaler, from files of the repository.
     """
     from gpulint.pipeline.enrichment import (
+        absent_programs,
         autoscaling,
         built_images,
         downloaded_checkpoint,
+        first_releases,
         image_releases,
         kueue,
         launch_command,
@@ -99,6 +101,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         produced_checkpoint,
         python_programs,
         retired_arguments,
+        server_ports,
         settings_programs,
         weights_storage,
     )
@@ -112,6 +115,8 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = image_releases.mark_moving(_merge_models(workload, repository), repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
+    workload = absent_programs.merge_absent(server_ports.merge_ports(workload, repository), repository)
+    workload = first_releases.merge_first(workload, repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 

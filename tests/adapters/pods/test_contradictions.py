@@ -168,3 +168,23 @@ def test_cuda_stops_reading_at_a_number_that_no_device_has(value: str, found: st
 
 def test_a_container_without_gpus_has_none_to_hide() -> None:
     assert values(f"{SERVER}env: [{{name: CUDA_VISIBLE_DEVICES, value: '-1'}}]", "hidden_devices") == [None]
+
+
+# ---- mounts without a path
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (volumes(MEMORY, ", volumeMounts: [{name: shm}]"), "shm"),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, mountPath: }]"), "shm"),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, mountPath: ''}]"), "shm"),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, subPath: a}]"), "shm"),
+        (volumes(MEMORY, MOUNT), None),
+        (volumes(MEMORY, ", volumeMounts: [{mountPath: /dev/shm}]"), None),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm, $patch: delete}]"), None),
+        (volumes(MEMORY, ", volumeMounts: [{name: shm}]").replace("v1", "ml.example.com/v1"), None),
+    ],
+)
+def test_a_mount_names_its_path(text: str, found: str | None) -> None:
+    assert reading.values(reading.role(text), "mount_without_path") == [found]
