@@ -96,7 +96,9 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         own_scripts,
         produced_checkpoint,
         python_programs,
+        requesting_services,
         settings_programs,
+        unkept_weights,
         weights_storage,
     )
 
@@ -108,6 +110,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = _merge_models(workload, repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
+    workload = requesting_services.merge_services(unkept_weights.mark_unkept(workload), repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 
