@@ -4,7 +4,7 @@ locations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -148,7 +148,8 @@ class Field:
 
     `source` names the source of a value that the file does not state ("default of vLLM 0.10",
     "--accelerator"). `assumption` is a sentence for the report if the value was inferred. `basis` is how the value is known
-    where that does not follow from the rest (facts/basis.py).
+    where that does not follow from the rest (facts/basis.py). `further` are the other occurrences of a mistake that the
+    value names, each as the fields that describe it.
     """
 
     value: Value | Unknown
@@ -156,6 +157,37 @@ class Field:
     source: str = ""
     assumption: str = ""
     basis: Basis | None = None
+    further: tuple[tuple[tuple[str, Field], ...], ...] = ()
+
+
+FURTHER_MAX = 40
+"""Maximum of further occurrences of one mistake in a role."""
+
+
+def gather(occurrences: Iterable[Mapping[str, Field]]) -> dict[str, Field]:
+    """Return the fields of the first occurrence of each mistake, with the others behind it.
+
+    The first name of an occurrence says which mistake it is; an occurrence at the same place counts once.
+    """
+    fields: dict[str, Field] = {}
+    for occurrence in occurrences:
+        name = next(iter(occurrence))
+        first = fields.get(name)
+        if first is None:
+            fields |= occurrence
+        elif len(first.further) < FURTHER_MAX and not _is_listed(first, name, occurrence[name]):
+            fields[name] = replace(first, further=(*first.further, tuple(occurrence.items())))
+    return fields
+
+
+def list_occurrences(fields: Mapping[str, Field], name: str) -> Iterator[Mapping[str, Field]]:
+    """Yield the other occurrences of the mistake that a field names, each as the fields that describe it."""
+    yield from (dict(occurrence) for occurrence in (fields[name].further if name in fields else ()))
+
+
+def _is_listed(first: Field, name: str, found: Field) -> bool:
+    listed = (first, *(dict(occurrence)[name] for occurrence in first.further))
+    return any(entry.value == found.value and entry.origins == found.origins for entry in listed)
 
 
 class Hint(NamedTuple):

@@ -29,6 +29,7 @@ __all__ = [
     "read",
     "read_model_name",
     "render_argument",
+    "takes",
 ]
 
 HERE = Path(__file__).parent
@@ -130,6 +131,14 @@ def render_argument(engine: str, release: str, quantity: str, value: object) -> 
     spell = getattr(_module(engine), "render_argument", None)
     spelling: str | None = spell(release, quantity, value) if spell else None
     return spelling
+
+
+def takes(engine: str, flag: str) -> bool:
+    """Return whether an engine has an argument of that spelling; one without a table of its arguments has none."""
+    from gpulint.engines import command_line
+
+    name = module_name(engine)
+    return (HERE / "serving" / f"{name}_flags.csv").is_file() and flag in command_line.flags(name)
 
 
 def oldest_release(engine: str) -> tuple[int, ...] | None:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.catalog import package_data, tables
+from gpulint.catalog import package_data, slips, tables
 from gpulint.engines import Argument
-from gpulint.workload import Field, Origin, Unknown, Value
+from gpulint.workload import Field, Origin, Unknown, Value, gather
 
 Release = tuple[int, ...] | None
 UNSPLIT = "unsplit"
@@ -32,7 +32,7 @@ FROM_ZERO = re.compile(r"_bytes$|_s$|^(?:gpu_layers|redundant_experts|draft_toke
 
 
 class Flag(NamedTuple):
-    """A row of a flag table: its quantity, how its value is read, and the releases that have it.
+    """A row of a flag table: its quantity, how its value is read, the releases that have it, and what replaces it.
 
     Kinds: bool (present: true), false (present: false), optional-value, int, human-int (4k), float, gib (a number of GiB),
     string, list, json. A field that is no quantity of the glossary is for the engine's module alone.
@@ -43,6 +43,7 @@ class Flag(NamedTuple):
     kind: str
     since: str = ""
     until: str = ""
+    instead: str = ""
 
 
 class ParsedArgument(NamedTuple):
@@ -76,8 +77,9 @@ class Grammar(NamedTuple):
 def flags(engine: str) -> Mapping[str, Flag]:
     """Return every known spelling of an engine's arguments."""
     with (Path(__file__).parent / "serving" / f"{engine}_flags.csv").open(encoding="utf-8", newline="") as file:
-        _, *rows = csv.reader(file)
-    return {row[0]: Flag(*row[: len(Flag._fields)]) for row in rows}
+        rows = tuple(csv.DictReader(file))
+    columns = ("flag", *Flag._fields[1:])
+    return {row["flag"]: Flag(*(row.get(column, "") for column in columns)) for row in rows}
 
 
 def parse(words: Sequence[Argument], grammar: Grammar, release: Release = None) -> tuple[list[ParsedArgument], str]:
@@ -256,43 +258,59 @@ def parse_json_object(text: str | None) -> Mapping[str, object] | None:
 
 
 def find_notices(stated: Iterable[ParsedArgument], grammar: Grammar, release: Release) -> dict[str, Field]:
-    """Return the first argument that no release has, that this one lacks, that was removed, that is
-    abbreviated, and that has an invalid value.
+    """Return the arguments that no release has, that this one lacks, that were removed, that are
+    abbreviated, and that have an invalid value.
     """
-    found: dict[str, Field] = {}
+    return gather(_list_notices(stated, grammar, release))
+
+
+def _list_notices(stated: Iterable[ParsedArgument], grammar: Grammar, release: Release) -> Iterator[dict[str, Field]]:
     for argument in stated:
         if argument.flag.kind in (UNSPLIT, "part") or not argument.flag.name:
             continue
         if _is_refused(argument):
-            found.setdefault("impossible_argument", Field(_quote_argument(argument), find_origins(argument.value)))
+            yield {"impossible_argument": Field(_quote_argument(argument), find_origins(argument.value))}
         elif argument.flag.kind in NUMBERS and argument.value is None:
-            found.setdefault(
-                "impossible_argument", Field(f"{argument.spelling} without a number", find_origins(argument.word))
-            )
+            yield {"impossible_argument": Field(f"{argument.spelling} without a number", find_origins(argument.word))}
         if name := _notice(argument, grammar, release):
-            found.setdefault(name, Field(argument.spelling, find_origins(argument.word)))
-        if name == "abbreviated_argument":
-            found.setdefault("full_argument", Field(argument.flag.name))
-    if "unknown_argument" in found:
-        found |= _find_nearest(str(found["unknown_argument"].value), grammar, release)
-    return found
+            notice = {name: Field(argument.spelling, find_origins(argument.word))}
+            yield notice | _describe_notice(name, argument, grammar, release)
 
 
-def _find_nearest(spelling: str, grammar: Grammar, release: Release) -> dict[str, Field]:
-    """Return the release's argument that an unknown one probably misspells; None if none is
-    similar.
-    """
+def _describe_notice(name: str, argument: ParsedArgument, grammar: Grammar, release: Release) -> dict[str, Field]:
+    """Return what helps with an argument: its full name, the one that it means, or when it came and went."""
+    flag = argument.flag
+    if name == "abbreviated_argument":
+        return {"full_argument": Field(flag.name)}
+    if name in ("unknown_argument", "misspelt_argument"):
+        near = _find_nearest(argument.spelling, grammar, release)
+        return {"nearest_argument": Field(near, source="the arguments of the release")} if near else {}
+    before = (
+        release is not None and flag.since and not tables.is_in_version({"since": flag.since, "until": ""}, release)
+    )
+    change = f"added in {flag.since}" if before else f"removed in {flag.until}"
+    return {"argument_change": Field(change + (f"; use {flag.instead} instead" if flag.instead and not before else ""))}
+
+
+def _find_nearest(spelling: str, grammar: Grammar, release: Release) -> str:
+    """Return the release's argument that an unknown one probably misspells; empty if none is similar."""
     import difflib
 
     usable = [name for name, flag in flags(grammar.engine).items() if is_in_release(flag, release)]
-    near = difflib.get_close_matches(spelling, usable, n=1, cutoff=0.8)
-    return {"nearest_argument": Field(near[0], source="the arguments of the release")} if near else {}
+    return next(iter(difflib.get_close_matches(spelling, usable, n=1, cutoff=0.8)), "")
+
+
+def _is_misspelt(spelling: str, grammar: Grammar) -> bool:
+    """Return whether an argument that no listed release has differs by a typing error from one that they have."""
+    usable = [name for name, flag in flags(grammar.engine).items() if not flag.until]
+    return bool(slips.find_nearest(spelling.removeprefix("--"), (name.removeprefix("--") for name in usable)))
 
 
 def _notice(one: ParsedArgument, grammar: Grammar, release: Release) -> str:
     if not one.flag.kind:
-        listed = release is not None and release <= grammar.newest
-        return "unknown_argument" if listed else ""
+        if release is not None and release <= grammar.newest:
+            return "unknown_argument"
+        return "misspelt_argument" if _is_misspelt(one.spelling, grammar) else ""
     if release is not None and not is_in_release(one.flag, release):
         return "unavailable_argument"
     if release is None and one.flag.until:

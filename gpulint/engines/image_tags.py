@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.catalog import tables
@@ -119,7 +120,12 @@ def filter_notices(notices: Mapping[str, Field], told: ImageRelease) -> dict[str
     removed = kept.pop("removed_argument", None)
     if removed is None or told.pinned:
         return kept
-    return {**kept, "removed_argument" if told.makers else "outdated_argument": removed}
+    name = "removed_argument" if told.makers else "outdated_argument"
+    occurrences = [{"removed_argument": removed}, *map(dict, removed.further)]
+    renamed = ({name if key == "removed_argument" else key: value for key, value in one.items()} for one in occurrences)
+    first, *others = renamed
+    further = tuple(tuple(one.items()) for one in others)
+    return {**kept, name: replace(first[name], further=further)}
 
 
 def _parse_release(repository: str, tag: str, numbering: Numbering) -> str:

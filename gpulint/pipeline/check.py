@@ -5,10 +5,12 @@ into one Report.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpulint import engines
 from gpulint.catalog import tables
 from gpulint.facts.glossary import glossary
 from gpulint.pipeline import evaluate, file_report, suggest, totals
@@ -24,9 +26,15 @@ from gpulint.report.model import FacilitySummary, Finding, Report, Skip, Workloa
 from gpulint.source import documents
 from gpulint.source.repository import Repository, Source, mentions
 
+ARGUMENT = re.compile(r"state (?P<flag>--[a-z][\w-]*)")
+"""A question that names an argument, which not every engine has."""
+
 if TYPE_CHECKING:
     from gpulint.pipeline.facility import Evaluations
     from gpulint.suggestions.verification import Evaluate
+
+TESTS = re.compile(r"(?:^|/)(?:tests|testdata|fixtures|__tests__|\w+_tests)/")
+"""Folders whose files tests use, and nobody deploys."""
 
 
 def check_files(
@@ -144,7 +152,15 @@ def _check_file(source: Source, repository: Repository, policy: ResolvedPolicy, 
     watchdog.look()
     findings = _verify(suggested, repository)
     watchdog.look()
-    return file_report.build(suggested, findings)
+    return file_report.build(suggested, tuple(_lower_in_tests(findings)) if TESTS.search(source.path) else findings)
+
+
+def _lower_in_tests(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings in a file that tests use one step lower; its notes are left out: nobody deploys it."""
+    for finding in findings:
+        severity = finding.severity.lower_by(1)
+        if severity is not None:
+            yield finding._replace(severity=severity)
 
 
 def _verify(suggested: Suggested, repository: Repository) -> Sequence[Finding]:
@@ -200,13 +216,24 @@ def _merge(files: Sequence[FileReport], policy: ResolvedPolicy) -> Report:
 
 
 def _collect_questions(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
-    """Return how each missing quantity can be declared, in the words of the glossary."""
-    missing = {
-        name
-        for workload in workloads
-        for role in workload.roles
-        for entry in role.not_evaluated
-        for name in entry.needs
-    }
-    missing |= {name for facility in facilities for entry in facility.not_evaluated for name in entry.needs}
-    return {name: glossary()[name].ask or f"state this: {glossary()[name].meaning}" for name in sorted(missing)}
+    """Return how each missing quantity can be declared: as the glossary says, or as the programs that lack it are told."""
+    missing: dict[str, set[str]] = {}
+    for role in (role for workload in workloads for role in workload.roles):
+        for name in (name for entry in role.not_evaluated for name in entry.needs):
+            missing.setdefault(name, set()).add(role.engine)
+    for name in (name for facility in facilities for entry in facility.not_evaluated for name in entry.needs):
+        missing.setdefault(name, set()).add("")
+    return {name: _word_question(name, owners) for name, owners in sorted(missing.items())}
+
+
+def _word_question(name: str, owners: Collection[str]) -> str:
+    """Return how a quantity can be declared, without an argument that none of the engines has."""
+    ask, meaning = glossary()[name].ask, glossary()[name].meaning or name.replace("_", " ")
+    argument = ARGUMENT.match(ask)
+    if argument is None:
+        return ask or f"state this: {meaning}"
+    if any(not engine or engines.takes(engine, argument["flag"]) for engine in owners):
+        return ask
+    own = (engines.render_argument(engine, "", name, "") for engine in sorted(owners))
+    spelling = next(filter(None, own), "").rstrip("= ")
+    return f"state {spelling}" if spelling else f"state this: {meaning}"

@@ -149,10 +149,13 @@ def _evaluate_file(
     documents = tuple(_evaluate_documents(parsed, context, None, facilities))
     skips = [Skip(source.path, *skipped) for skipped in parsed.loaded.skips]
     skips += [entry for entry in about_objects if isinstance(entry, Skip)]
-    if not any(document.workloads for document in documents) and parse.has_unread_gpus(parsed):
-        skips.append(Skip(source.path, parse.UNREAD, "kind"))
-    if not documents and parse.has_unread_settings(parsed):
-        skips.append(Skip(source.path, parse.SETTINGS, "settings"))
+    has_workloads = any(document.workloads for document in documents)
+    if not has_workloads and (line := parse.find_unread_gpus(parsed)) is not None:
+        skips.append(Skip(source.path, parse.UNREAD, "kind", line))
+    if not has_workloads and (line := parse.find_idle_machine(parsed)) is not None:
+        skips.append(Skip(source.path, parse.MACHINE, "settings", line))
+    if not documents and (line := parse.find_unread_settings(parsed)) is not None:
+        skips.append(Skip(source.path, parse.SETTINGS, "settings", line))
     skips += [Skip(source.path, parse.PATCH, "patch") for _ in parse.find_patches(parsed, repository)]
     return Evaluated(
         policy,

@@ -71,7 +71,8 @@ def build(suggested: Suggested, findings: Sequence[Finding]) -> FileReport:
     """Return the report on a file whose suggestions are verified."""
     evaluated = suggested.evaluated
     policy = evaluated.policy
-    workloads = tuple(_summarise(workload) for workload in suggested.workloads)
+    problems = {id(workload): entry.problems for entry in evaluated.documents for workload in entry.workloads}
+    workloads = tuple(_summarise(entry, problems.get(id(entry.evaluated), ())) for entry in suggested.workloads)
     missing = frozenset(entry.rule for workload in workloads for role in workload.roles for entry in role.not_evaluated)
     report = Report(
         _suppress(findings, suggested, missing),
@@ -99,17 +100,18 @@ def _list_unsearched(suggested: Suggested) -> Iterator[Skip]:
         yield Skip(suggested.evaluated.parsed.source.path, reason, "suggestions")
 
 
-def _summarise(workload: SuggestedWorkload) -> WorkloadSummary:
+def _summarise(workload: SuggestedWorkload, problems: Sequence[Finding]) -> WorkloadSummary:
+    """Return the summary of a workload; `problems` are the findings about its document."""
     found = workload.evaluated.workload
-    roles = tuple(_summarise_role(role) for role in workload.roles)
+    roles = tuple(_summarise_role(role, problems) for role in workload.roles)
     return WorkloadSummary(found.name, found.kind, found.adapter, found.location(), roles)
 
 
-def _summarise_role(suggested: SuggestedRole) -> RoleSummary:
+def _summarise_role(suggested: SuggestedRole, problems: Sequence[Finding]) -> RoleSummary:
     from gpulint.pipeline.summary import role as summary_role
 
     role = suggested.role
-    summary = summary_role.summarize(role.facts, suggested.outcome, role.rules, role.bounds)
+    summary = summary_role.summarize(role.facts, suggested.outcome, role.rules, role.bounds, problems)
     if not role.facts.role.hints:
         return summary
     from gpulint.pipeline import hint_findings

@@ -18,7 +18,7 @@ from gpulint.policy.rules import document_rules
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Recognised
 from gpulint.source import documents, excess
-from gpulint.source.documents import Document, Loaded
+from gpulint.source.documents import Document, Loaded, Path
 from gpulint.source.documents.nodes import DEPTH_MAX
 from gpulint.source.repository import Repository, Source
 
@@ -34,6 +34,7 @@ ENTRY = re.compile(rb"__main__|^@\w|^[A-Za-z_][\w.]*+\(", re.MULTILINE)
 """What a program has that does something, or that a framework calls: a call or a decorator at the start of a line."""
 SETTINGS = "sets GPUs or parallelism in an unknown format"
 UNREAD = "requests GPUs in an object of an unknown kind"
+MACHINE = "names a machine with GPUs, and nothing that gpulint reads runs on it"
 
 
 class ParsedDocument(NamedTuple):
@@ -93,6 +94,8 @@ def starts_program(source: Source, repository: Repository) -> bool:
         return is_entry and _computes(repository.list_imported(source.path), repository)
     if b".py" not in source.content or documents.find_format(source.path) != "shell":
         return False
+    if documents.is_build(source.path):
+        return False
     names = dict.fromkeys(documents.list_mentioned(source.content))
     paths = [path for name in names for path in repository.find_programs(name, source.path)]
     excess.is_over(len(paths), PROGRAMS_MAX, MANY_PROGRAMS)
@@ -110,9 +113,13 @@ def recognise(adapter: ModuleType, document: Document) -> Recognised:
     return Recognised(where.path, where.line, adapters.kind(adapter, document), adapters.name(adapter))
 
 
-def has_unread_gpus(parsed: ParsedFile) -> bool:
-    """Whether an object that no adapter reads names an accelerator resource."""
-    return any(_requests_gpus(entry.document.data, DEPTH_MAX) for entry in parsed.documents if _is_unread(entry))
+def find_unread_gpus(parsed: ParsedFile) -> int | None:
+    """Return the line at which an object that no adapter reads names an accelerator resource; None if none does."""
+    for entry in parsed.documents:
+        path = _find_request(entry.document.data, DEPTH_MAX, ()) if _is_unread(entry) else None
+        if path is not None:
+            return entry.document.locate(path, key=True).line
+    return None
 
 
 def _is_unread(entry: ParsedDocument) -> bool:
@@ -139,13 +146,28 @@ def _is_json_patch(data: object) -> bool:
     return bool(listed) and all(isinstance(item, dict) and {"op", "path"} <= item.keys() for item in listed)
 
 
-def has_unread_settings(parsed: ParsedFile) -> bool:
-    """Whether plain data that no adapter reads sets GPUs or parallelism, as a launcher's arguments file does."""
-    unclaimed = [_leave_out_policy(entry.document) for entry in parsed.documents if entry.adapter is None]
-    return any(
-        isinstance(data, dict) and data.get("apiVersion") is None and _has_gpu_key(data, DEPTH_MAX)
-        for data in unclaimed
-    )
+def find_unread_settings(parsed: ParsedFile) -> int | None:
+    """Return the line at which plain data that no adapter reads sets GPUs or parallelism; None if none does.
+
+    An example is the file of arguments of a launcher.
+    """
+    for document in (entry.document for entry in parsed.documents if entry.adapter is None):
+        data = _leave_out_policy(document)
+        if not isinstance(data, dict) or data.get("apiVersion") is not None:
+            continue
+        if (path := _find_gpu_key(data, DEPTH_MAX, ())) is not None:
+            return document.locate(path, key=True).line
+    return None
+
+
+def find_idle_machine(parsed: ParsedFile) -> int | None:
+    """Return the line at which a document of a known format names a machine with GPUs; its adapter says so in `machines`."""
+    for document, adapter in parsed.documents:
+        if adapter is not None and hasattr(adapter, "machines"):
+            path = next(adapter.machines(document), None)
+            if path is not None:
+                return document.locate(path).line
+    return None
 
 
 def _leave_out_policy(document: Document) -> object:
@@ -158,24 +180,29 @@ def _leave_out_policy(document: Document) -> object:
     return {**data, "tool": {key: value for key, value in tools.items() if key != "gpulint"}}
 
 
-def _has_gpu_key(value: object, depth: int) -> bool:
-    if isinstance(value, list):
-        return depth > 0 and any(_has_gpu_key(item, depth - 1) for item in value)
-    if not isinstance(value, dict) or depth == 0:
-        return False
-    return any(adapters.has_trigger(key) for key in value) or any(
-        _has_gpu_key(item, depth - 1) for item in value.values()
-    )
+def _find_gpu_key(value: object, depth: int, path: Path) -> Path | None:
+    """Return the path of the first key that contains a trigger word, outer keys first."""
+    if isinstance(value, dict) and depth:
+        named = next(((*path, key) for key in value if isinstance(key, str) and adapters.has_trigger(key)), None)
+        if named is not None:
+            return named
+    inner = ((key, _find_gpu_key(item, depth - 1, (*path, key))) for key, item in _list_items(value, depth))
+    return next((found for _, found in inner if found is not None), None)
 
 
-def _requests_gpus(value: object, depth: int) -> bool:
-    """Whether limits or requests anywhere in an object name an accelerator resource."""
-    if isinstance(value, list):
-        return depth > 0 and any(_requests_gpus(item, depth - 1) for item in value)
-    if not isinstance(value, dict) or depth == 0:
-        return False
-    sides = (value.get(side) for side in ("limits", "requests"))
-    names = (str(name) for amounts in sides if isinstance(amounts, dict) for name in amounts)
-    if any(resource_names.counts(name) not in ("", "other") for name in names):
-        return True
-    return any(_requests_gpus(item, depth - 1) for item in value.values())
+def _find_request(value: object, depth: int, path: Path) -> Path | None:
+    """Return the path of the limits or requests anywhere in an object that name an accelerator resource."""
+    for side in ("limits", "requests") if isinstance(value, dict) and depth else ():
+        amounts = value.get(side)  # type: ignore[attr-defined]
+        for name in amounts if isinstance(amounts, dict) else ():
+            if resource_names.counts(str(name)) not in ("", "other"):
+                return (*path, side, name)
+    inner = ((key, _find_request(item, depth - 1, (*path, key))) for key, item in _list_items(value, depth))
+    return next((found for _, found in inner if found is not None), None)
+
+
+def _list_items(value: object, depth: int) -> Iterator[tuple[str | int, object]]:
+    if depth and isinstance(value, dict):
+        yield from value.items()
+    elif depth and isinstance(value, list):
+        yield from enumerate(value)

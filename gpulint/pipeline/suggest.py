@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpulint.facts.model import Facts
 from gpulint.pipeline.evaluate import Evaluated, EvaluatedDocument, EvaluatedWorkload
 from gpulint.policy.resolved import ResolvedPolicy
-from gpulint.policy.rules import evaluate
+from gpulint.policy.rules import evaluate, evaluated_role
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
-from gpulint.policy.rules.rule import Rule
-from gpulint.report.model import FacilitySummary, Finding, Suggestion
+from gpulint.policy.rules.rule import SMALLER_HARDWARE, Rule
+from gpulint.report.model import FacilitySummary, Finding, Fit, Suggestion
 from gpulint.suggestions.allowance import Allowance
 
 if TYPE_CHECKING:
@@ -53,6 +53,14 @@ class SuggestedWorkload(NamedTuple):
     def twins(self) -> Iterator[Hashable]:
         """What each of these findings has in common with those of twins."""
         return (key for role in self.roles for key in role.twins)
+
+
+class Conditional(NamedTuple):
+    """The outcome of a role without the rules whose condition beside `when` is not met, and by rule what met it."""
+
+    outcome: Outcome
+    suggestions: dict[str, tuple[Suggestion, ...]]
+    smaller: dict[str, Fit]
 
 
 class Suggested(NamedTuple):
@@ -128,33 +136,53 @@ class _Suggesting:
         return SuggestedWorkload(workload, tuple(self._suggest_role(role) for role in workload.roles))
 
     def _suggest_role(self, role: EvaluatedRole) -> SuggestedRole:
-        outcome, suggestions = self._resolve_conditional(role)
+        outcome, suggestions, smaller = self._resolve_conditional(role)
         findings: list[Behind] = []
+        keys: list[Hashable] = []
         for verdict in outcome.verdicts:
             name = verdict.rule.name
             if self._has_alternatives and name not in suggestions:
                 suggestions[name] = self._suggest(verdict, role)
             finding = evaluate.make_finding(verdict, role.workload, role.facts)
-            findings.append((finding._replace(suggestions=suggestions.get(name, ())), role.facts))
-        keys = tuple(
-            self._identify(verdict, role) if finding.suggestions else None
-            for verdict, (finding, _) in zip(outcome.verdicts, findings, strict=True)
-        )
-        return SuggestedRole(role, outcome, tuple(findings), keys)
+            finding = finding._replace(suggestions=suggestions.get(name, ()))
+            findings.append((_add_hardware(finding, smaller.get(name)), role.facts))
+            keys.append(self._identify(verdict, role) if finding.suggestions else None)
+            for further, there in evaluate.list_further(verdict, role.workload, role.facts):
+                replaced = _replace_word(verdict.rule, there) if self._has_alternatives else ()
+                findings.append((further._replace(suggestions=replaced), role.facts))
+                keys.append(None)
+        return SuggestedRole(role, outcome, tuple(findings), tuple(keys))
 
-    def _resolve_conditional(self, role: EvaluatedRole) -> tuple[Outcome, dict[str, tuple[Suggestion, ...]]]:
-        """Drop the rules that fire only with a suggestion and have none: they do not fire, and absorb
-        nothing.
+    def _resolve_conditional(self, role: EvaluatedRole) -> Conditional:
+        """Drop the rules that fire only with a suggestion or with smaller hardware and have none: they do not fire, and
+        absorb nothing.
         """
         suggestions: dict[str, tuple[Suggestion, ...]] = {}
+        smaller: dict[str, Fit | None] = {}
         outcome = role.outcome
         while conditional := [
-            verdict for verdict in outcome.verdicts if verdict.rule.only_with and verdict.rule.name not in suggestions
+            verdict
+            for verdict in outcome.verdicts
+            if verdict.rule.only_with and verdict.rule.name not in suggestions.keys() | smaller.keys()
         ]:
-            suggestions.update({verdict.rule.name: self._suggest(verdict, role) for verdict in conditional})
-            firing = [rule for rule in role.rules if suggestions.get(rule.name) != ()]
-            outcome = _evaluate_again(role, firing)
-        return outcome, {name: found for name, found in suggestions.items() if found}
+            for verdict in conditional:
+                if verdict.rule.only_with == SMALLER_HARDWARE:
+                    smaller[verdict.rule.name] = self._find_smaller(role)
+                else:
+                    suggestions[verdict.rule.name] = self._suggest(verdict, role)
+            missing = {name for name, found in (suggestions | smaller).items() if not found}
+            outcome = _evaluate_again(role, [rule for rule in role.rules if rule.name not in missing])
+        return Conditional(
+            outcome,
+            {name: found for name, found in suggestions.items() if found},
+            {name: found for name, found in smaller.items() if found},
+        )
+
+    def _find_smaller(self, role: EvaluatedRole) -> Fit | None:
+        from gpulint.suggestions import smaller_hardware
+
+        is_allowed = self.allowance.candidates.spend(smaller_hardware.EVALUATIONS)
+        return smaller_hardware.find_smaller(role) if is_allowed else None
 
     def _suggest(self, verdict: Verdict, role: EvaluatedRole) -> tuple[Suggestion, ...]:
         from gpulint.suggestions import alternatives, twins
@@ -175,13 +203,32 @@ class _Suggesting:
 
 
 def _evaluate_again(role: EvaluatedRole, rules: Sequence[Rule]) -> Outcome:
-    """Return the outcome of some rules of a role."""
+    """Return the outcome of some rules of a role. What fired before keeps its severity: it may rest on assumed hardware."""
     outcome = evaluate.evaluate(rules, role.facts)
-    if role.bounds is None:
-        return outcome
-    from gpulint.policy.rules import bounded_rules
+    if role.bounds is not None:
+        from gpulint.policy.rules import bounded_rules
 
-    return bounded_rules.apply(role.bounds, outcome, rules)
+        outcome = bounded_rules.apply(role.bounds, outcome, rules)
+    before = {verdict.rule.name: verdict for verdict in role.outcome.verdicts}
+    verdicts = []
+    for verdict in outcome.verdicts:
+        severity = verdict.severity.lower_by(role.stated is not None)
+        if known := before.get(verdict.rule.name):
+            verdicts.append(known)
+        elif severity is not None:
+            verdicts.append(verdict._replace(severity=severity))
+    found = role._replace(outcome=outcome._replace(verdicts=tuple(verdicts)))
+    return evaluated_role.cap_errors(found).outcome
+
+
+def _add_hardware(finding: Finding, fit: Fit | None) -> Finding:
+    """Return a finding that names the smallest hardware, if there is any."""
+    if fit is None:
+        return finding
+    from gpulint.report.formats import suggestion_lines
+
+    (named,) = suggestion_lines.render_fits((fit,))
+    return finding._replace(arithmetic=(*finding.arithmetic, f"smallest that fits: {named}"))
 
 
 def _replace_word(rule: Rule, facts: Facts) -> tuple[Suggestion, ...]:

@@ -17,6 +17,8 @@ from gpulint.report.workload_summary import WorkloadSummary
 
 SUSPICIOUS = ("limit", "encoding", "link", "suffix", "syntax", "unreadable")
 """Causes for which a file that may deploy something was not checked: they fail the gate."""
+STATING_GPUS = ("kind", "settings")
+"""Causes for which a text that states GPUs was not checked: reports give its line."""
 CAUSES = Words(
     (
         *SUSPICIOUS,
@@ -55,6 +57,8 @@ class Skip(NamedTuple):
     path: str
     reason: str
     cause: Annotated[str, CAUSES]
+    line: Annotated[int, Between(1)] = 1
+    """The line that is not read: of settings and of objects of an unknown kind the first that is about GPUs"""
 
 
 class Failure(NamedTuple):

@@ -14,7 +14,7 @@ from gpulint.report.location import Location
 COUNT = re.compile(r"(?<!\d)\d++(?:\.\d++)?$")
 COUNTED = frozenset({"gpus_per_pod", "gpu_request", "replicas", "pods_per_replica", "instance_type", "accelerator"})
 """Quantities that cost money; where no price is known, more of them is not the same cost."""
-HOW = Words(("replace", "argument", "key", "remove"))
+HOW = Words(("replace", "argument", "key", "item", "remove"))
 
 
 class Replacement(NamedTuple):
@@ -33,7 +33,9 @@ class Edit(NamedTuple):
     """The text at the location; empty: `new` is inserted."""
     new: str
     how: Annotated[str, HOW] = "replace"
-    """`argument` adds a word after the one at the location, `key` adds a key to its mapping, `remove` takes the entry out."""
+    """`argument` adds a word after the one at the location, `key` a key to its mapping, `item` an item to its list; `remove`
+    takes the entry out.
+    """
     exact: Annotated[Replacement | None, Key("replacement")] = None
     """The same change as characters of the file; null: they are not certain, and --fix leaves it alone."""
 

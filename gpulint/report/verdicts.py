@@ -12,13 +12,15 @@ from gpulint.report.workload_summary import WorkloadSummary
 NOT_EVALUATED = "not evaluated"
 """The verdict on a role, a limit, a feed, a budget or an objective for which a value is missing."""
 FIT, DEPEND, FAIL, UNKNOWN = "fit", "depend", "fail", "unknown"
+NEEDS = "needs "
+"""The first word of the verdict on a role whose accelerator no file names."""
 DECISIONS = (FAIL, DEPEND)
 """The outcomes that need a decision, the worse first."""
 UNCOUNTED = ("part of ", "no GPU")
 """Roles that another role counts, or that take no accelerator."""
 FIRST_WORDS = (
     ("depends on ", DEPEND),
-    ("needs ", DEPEND),
+    (NEEDS, DEPEND),
     ("fits", FIT),
     ("likely fits", FIT),
     ("no model", FIT),

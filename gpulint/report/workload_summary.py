@@ -69,6 +69,15 @@ class Fit(NamedTuple):
     """The team's own nodes, if they have a name."""
     memory: GpuMemory | None = None
     """What the role takes of each of these GPUs; null: not known."""
+    given_gpus: int | None = None
+    """The GPUs that the file gives it, if those are fewer; null: they are enough, or not stated."""
+
+    @property
+    def hardware(self) -> str:
+        """Return the count and the accelerator, and the count that the file states instead."""
+        given = self.given_gpus
+        instead = "" if given is None else f" instead of {given} GPU{'' if given == 1 else 's'}"
+        return f"{self.gpus} × {self.name}{instead}"
 
 
 class HintUse(NamedTuple):

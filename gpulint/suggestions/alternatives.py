@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.evaluated_role import EvaluatedRole
 from gpulint.policy.rules.rule import Rule
 from gpulint.report.model import Severity, Suggestion
-from gpulint.suggestions import changed_role, generators, pricing
+from gpulint.suggestions import changed_role, companions, generators, pricing
 from gpulint.suggestions.allowance import Allowance
 from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.verification import clears
@@ -26,13 +26,22 @@ PRINTED = 3
 TRIED = 24
 CHANGES_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "max_model_len"})
 """Quantities that change the answers of a service, or the requests that it accepts."""
+ROOM = ("memory", "parallelism")
+"""Families of rules whose notes say what happens in one of three scenarios, or what would be a little better."""
+DEAR = 2.0
+"""Times today's price that other hardware may cost at most if the same hardware can do."""
 
 
 class Accepted(NamedTuple):
-    """A suggestion that the rules accept, and the number of errors of other rules after it."""
+    """A suggestion that the rules accept, the number of errors of other rules after it, how far it is from today's
+    hardware, and what it was made of.
+    """
 
     errors: int
     suggestion: Suggestion
+    steps_away: int
+    candidate: Candidate
+    facts: Facts
 
 
 @dataclass
@@ -82,14 +91,27 @@ class Search:
         unsure = [verdict for verdict in after.verdicts if verdict.rule.only_with and _is_new(verdict, before)]
         sure = after._replace(verdicts=tuple(verdict for verdict in after.verdicts if verdict not in unsure))
         if not clears([rule.name], before, sure):
-            return None
+            new = [verdict for verdict in after.verdicts if _is_new(verdict, before)]
+            alone = all(companions.is_companion(verdict) for verdict in new)
+            both = companions.add(candidate, new, self.role.facts.role, changed) if alone else None
+            return self._evaluate(both) if both else None
         if any(self._has_suggestion(verdict, after, changed) for verdict in unsure):
             return None
         suggestion = pricing.build_suggestion(candidate, self.role.facts, changed)
         saves = after.holding <= before.holding and _saves(suggestion, self.role.facts, rule)
         if rule.only_with and not saves:
             return None
-        return Accepted(sum(verdict.severity == Severity.ERROR for verdict in after.verdicts), suggestion)
+        steps_away = changed_role.count_steps_away(self.role.facts.role, candidate.values)
+        is_slight = self.verdict.severity == Severity.NOTE and rule.family in ROOM
+        if is_slight and (steps_away or _cuts_most(candidate, self.role.facts)):
+            return None  # what may not fit in one case is no reason for other GPUs, or for less than half the length
+        return Accepted(
+            sum(verdict.severity == Severity.ERROR for verdict in after.verdicts),
+            suggestion,
+            steps_away,
+            candidate,
+            changed,
+        )
 
     def _has_suggestion(self, verdict: Verdict, outcome: Outcome, changed: Facts) -> bool:
         if self.is_nested:
@@ -113,11 +135,32 @@ def generate(verdict: Verdict, role: EvaluatedRole, allowance: Allowance) -> tup
     accepted = [entry for found in by_quantity.values() for entry in itertools.islice(found, 1)]
     if "accelerator" in by_quantity:  # a second accelerator differs more than a second length or count
         accepted += itertools.islice(by_quantity["accelerator"], max(0, PRINTED - len(accepted)))
-    return tuple(entry.suggestion for entry in sorted(accepted, key=_rank)[:PRINTED])
+    return _price_alike(_drop_dear(sorted(accepted, key=_rank))[:PRINTED], role.facts)
 
 
-def _rank(entry: Accepted) -> tuple[int, bool, int]:
-    return entry.errors, pricing.raises_cost(entry.suggestion), len(entry.suggestion.values)
+def _drop_dear(entries: Sequence[Accepted]) -> list[Accepted]:
+    """Leave out what costs far more than today, if the same hardware can do."""
+    if not entries or entries[0].steps_away:
+        return list(entries)
+    return [entry for entry in entries if not entry.steps_away or _count_times(entry.suggestion) <= DEAR]
+
+
+def _count_times(suggestion: Suggestion) -> float:
+    """Return how many times today's price a suggestion costs; 1 if a price is unknown."""
+    before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
+    return after / before if before and after else 1.0
+
+
+def _rank(entry: Accepted) -> tuple[int, int, bool, int]:
+    return entry.errors, entry.steps_away, pricing.raises_cost(entry.suggestion), len(entry.suggestion.values)
+
+
+def _price_alike(entries: Sequence[Accepted], facts: Facts) -> tuple[Suggestion, ...]:
+    """Return suggestions at the prices of one cloud, so that they can be compared."""
+    cloud = pricing.find_common_cloud(facts.role, [entry.facts.role for entry in entries])
+    if cloud is None:
+        return tuple(entry.suggestion for entry in entries)
+    return tuple(pricing.build_suggestion(entry.candidate, facts, entry.facts, cloud) for entry in entries)
 
 
 @functools.lru_cache(maxsize=1)
@@ -130,6 +173,12 @@ def _is_new(verdict: Verdict, before: Outcome) -> bool:
     """Whether a rule did not fire before, or not as severely."""
     others: Iterable[Verdict] = before.verdicts
     return all(verdict.rule.name != other.rule.name or verdict.severity > other.severity for other in others)
+
+
+def _cuts_most(candidate: Candidate, facts: Facts) -> bool:
+    """Whether less than half of the length of sequences would be left."""
+    now, then = facts.expected("max_model_len"), candidate.values.get("max_model_len")
+    return isinstance(now, int) and isinstance(then, int) and then * 2 < now
 
 
 def _saves(suggestion: Suggestion, facts: Facts, rule: Rule) -> bool:

@@ -12,6 +12,18 @@ from gpulint.suggestions.edits import accelerator_names
 from gpulint.suggestions.generators import Candidate
 from gpulint.workload import Field, Role, Unknown, Value
 
+OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "sharing", "instance_type"})
+"""Quantities that choose another kind of hardware, not only more or less of the same."""
+COUNTS = ("gpus_per_pod", "pods_per_replica", "replicas")
+
+
+def count_steps_away(role: Role, values: Mapping[str, Value]) -> int:
+    """Return how far a change is from today's hardware: 0 the same or less of it, 1 more of it, 2 another product."""
+    if not OTHER_HARDWARE.isdisjoint(values):
+        return 2
+    pairs = ((values.get(name), role.value(name)) for name in COUNTS)
+    return int(any(isinstance(new, int) and isinstance(now, int | float) and new > now for new, now in pairs))
+
 
 def is_expressible(role: Role, candidate: Candidate) -> bool:
     """Whether every value of a candidate can be written exactly, at its location or as this release
@@ -19,17 +31,28 @@ def is_expressible(role: Role, candidate: Candidate) -> bool:
     """
     if "pods_per_replica" in candidate.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
+    if _is_hardware_assumed(role) and count_steps_away(role, candidate.values):
+        return False  # the file asks for no product, and the host may have no more of it
     return edits.write_values(role, candidate.values) is not None
 
 
+def _is_hardware_assumed(role: Role) -> bool:
+    """Return whether the accelerator is known from other files only, such as a README or the record of a run."""
+    named = role.fields.get("accelerator")
+    if named is None or not named.assumption:
+        return False
+    return all(origin.document.path != role.anchor.document.path for origin in named.origins)
+
+
 def is_available(role: Role, candidate: Candidate) -> bool:
-    """Whether another accelerator of a candidate is offered on a machine that also holds the rest
+    """Whether another accelerator of a candidate, or more of today's, is offered on a machine that also holds the rest
     of the pod.
     """
-    accelerator = candidate.values.get("accelerator")
-    if not isinstance(accelerator, str) or accelerator == role.text("accelerator"):
+    accelerator = candidate.values.get("accelerator", role.value("accelerator"))
+    now, gpus = role.value("gpus_per_pod"), candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
+    grows = isinstance(now, int | float) and isinstance(gpus, int | float) and gpus > now
+    if not isinstance(accelerator, str) or (accelerator == role.text("accelerator") and not grows):
         return True
-    gpus = candidate.values.get("gpus_per_pod", role.value("gpus_per_pod"))
     return accelerator_names.is_hosted(role, accelerator, gpus)  # type: ignore[arg-type]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpulint.catalog import hardware, offers
 from gpulint.catalog.offers import Offer
 from gpulint.facts.model import Facts
@@ -15,13 +17,13 @@ HEADROOM = ("headroom", "kv_cache_tokens", "training_room")
 """The facts that a suggestion shows after its change."""
 
 
-def build_suggestion(candidate: Candidate, before: Facts, after: Facts) -> Suggestion:
+def build_suggestion(candidate: Candidate, before: Facts, after: Facts, cloud: str | None = None) -> Suggestion:
     """Return a candidate as a suggestion, with its edits, the headroom that it leaves and both list
-    prices.
+    prices: those of one cloud if it is given.
     """
     written = edits.write_values(before.role, candidate.values) or ()
     shown = tuple(fact for name in HEADROOM if (fact := after.report(name)))
-    machines = _find_machines(before.role, after.role)
+    machines = _find_machines(before.role, after.role, cloud)
     costs = [_sum_cost(facts, machine) for facts, machine in zip((before, after), machines, strict=True)]
     listed = (offers.describe_price(machine, before.role.available.today) for machine in machines if machine)
     prices = ", ".join(dict.fromkeys(filter(None, listed)))
@@ -36,12 +38,41 @@ def raises_cost(suggestion: Suggestion) -> bool:
     return before is not None and after is not None and after > before
 
 
-def _find_machines(before: Role, after: Role) -> tuple[Offer | None, Offer | None]:
-    """Return the machines before and after; if the file fits any cloud, those of the cheapest cloud
+def find_common_cloud(before: Role, others: Sequence[Role]) -> str | None:
+    """Return the one cloud whose prices a table of options shows: the one that has most of them, then the cheapest.
+
+    None where the file or the settings decide it, or where no cloud has today's machine.
+    """
+    if _find_stated_cloud(before) or before.available.pools or before.available.pools_only:
+        return None
+    offered = offers.list_offers(before.available, accelerator=before.text("accelerator"))
+    totals: dict[str, tuple[int, float]] = {}
+    for cloud in sorted({offer.cloud for offer in offered if offer.cloud}):
+        costs = [_find_listed_cost(role, cloud) for role in (before, *others)]
+        known = [cost for cost in costs if cost is not None]
+        if costs[0] is not None:
+            totals[cloud] = -len(known), sum(known)
+    return min(totals, key=lambda cloud: totals[cloud], default=None)
+
+
+def _find_listed_cost(role: Role, cloud: str) -> float | None:
+    """Return the price of a pod's share of the cheapest machine of one cloud that holds it."""
+    machine, gpus = _find_machine(role, cloud), role.value("gpus_per_pod")
+    if machine is None or machine.cost_usd_per_hour is None or not isinstance(gpus, int):
+        return None
+    return machine.cost_usd_per_hour * gpus / machine.node_gpus
+
+
+def _find_stated_cloud(role: Role) -> str | None:
+    node = hardware.node(role.text("instance_type"))
+    return accelerator_names.find_cloud(role) or role.text("cloud") or (node.cloud if node else None)
+
+
+def _find_machines(before: Role, after: Role, common: str | None) -> tuple[Offer | None, Offer | None]:
+    """Return the machines before and after; if the file fits any cloud, those of the common cloud, else of the cheapest
     that has both.
     """
-    node = hardware.node(before.text("instance_type"))
-    cloud = accelerator_names.find_cloud(before) or before.text("cloud") or (node.cloud if node else None)
+    cloud = common or _find_stated_cloud(before)
     pair = _find_machine(before, cloud), _find_machine(after, cloud)
     if cloud or (pair[1] and pair[1].pool):
         return pair

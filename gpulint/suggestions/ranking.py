@@ -12,7 +12,7 @@ from gpulint.catalog import hardware
 from gpulint.facts.model import Facts
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.report.model import Edit, Fact, Plan, Severity, Suggestion
-from gpulint.suggestions import pricing, search, smallest_fit
+from gpulint.suggestions import changed_role, pricing, search, smallest_fit
 from gpulint.suggestions.search import SearchStart, VerifiedCandidate
 from gpulint.suggestions.training import merit
 
@@ -21,8 +21,6 @@ SAME_HARDWARE = frozenset(
     {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "sharing", "instance_type"}
 )
 """Quantities that an option on the same hardware does not change."""
-OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "sharing", "instance_type"})
-"""Quantities that choose another kind of hardware, not only more or less of the same."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """Quantities that lower accuracy; an option that changes one is dropped if it also works without
 the change.
@@ -53,7 +51,8 @@ def propose_plan(before: SearchStart, objection: Callable[[Suggestion, Sequence[
     refused: Counter[str] = Counter()
     found = list(search.search(before, refused))
     fewest = min((len(option.left) for option in found), default=0)
-    kept = [(_build(before, option), option) for option in found if len(option.left) == fewest]
+    cloud = pricing.find_common_cloud(before.known.role, [option.known.role for option in found])
+    kept = [(_build(before, option, cloud), option) for option in found if len(option.left) == fewest]
     kept = [(suggestion, option) for suggestion, option in kept if suggestion.hours <= merit.SLOWEST]
     if not before.targets:
         kept = [
@@ -125,8 +124,8 @@ def find_targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple
 # ---- the answers
 
 
-def _build(before: SearchStart, option: VerifiedCandidate) -> Suggestion:
-    suggestion = pricing.build_suggestion(option.move, before.known, option.known)
+def _build(before: SearchStart, option: VerifiedCandidate, cloud: str | None) -> Suggestion:
+    suggestion = pricing.build_suggestion(option.move, before.known, option.known, cloud)
     if engines.is_training(option.known.role):
         suggestion = merit.add_duration(suggestion, before.known, option.known)
     if "sharing" in suggestion.values:
@@ -217,15 +216,16 @@ def _find_highest_cost(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_find_cost(option)[0] for option in found), default=0))
 
 
-def _rank_by_change(option: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
-    """Rank by the number of changes, on the same hardware first, while the cost does not rise; else
-    by cost in steps.
+def _rank_by_change(option: Suggestion, least: float) -> tuple[bool, bool, float, bool, bool, int, float, float]:
+    """Rank options on the same hardware first, then by the number of changes while the cost does not rise; else by cost
+    in steps.
     """
     cost, is_run = _find_cost(option)[0], option.hours != 1.0
     more = merit.costs_more(option) if is_run else pricing.raises_cost(option)
-    moved = not OTHER_HARDWARE.isdisjoint(option.values)
+    moved = not changed_role.OTHER_HARDWARE.isdisjoint(option.values)
     dear = _count_steps(cost, least) if more else 0.0
-    kept = (option.learns_otherwise, dear, _loses_much(option), moved, len(option.values))
+    other = moved or any(edit.asks_for_more for edit in option.edits)
+    kept = (option.learns_otherwise, other, dear, _loses_much(option), moved, len(option.values))
     return *kept, _count_steps(cost, least), option.cost_after_usd_per_hour or math.inf
 
 

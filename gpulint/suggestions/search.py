@@ -12,7 +12,7 @@ from gpulint.facts.model import Facts, Missing
 from gpulint.policy.rules import evaluate, objectives
 from gpulint.policy.rules.evaluate import Outcome, Verdict
 from gpulint.policy.rules.rule import Rule
-from gpulint.suggestions import changed_role, generators
+from gpulint.suggestions import changed_role, companions, generators
 from gpulint.suggestions.generators import Candidate
 from gpulint.suggestions.serving import candidates
 from gpulint.suggestions.training import candidates as training_candidates
@@ -150,6 +150,9 @@ def _verify(move: Candidate, search: _Search) -> VerifiedCandidate | str:
         return reason
     search.judged += 1
     outcome = evaluate.evaluate(evaluate.select(before.rules, before.workload, changed.role), changed)
+    if both := companions.add(sized, outcome.verdicts, before.known.role, changed):
+        sized, changed = both, _change_facts(both, search)
+        outcome = evaluate.evaluate(evaluate.select(before.rules, before.workload, changed.role), changed)
     if reason := _find_refusal(before, outcome):
         if any(
             verdict.rule.family != "oversizing" and "target_tpot_s" in verdict.rule.facts

@@ -93,7 +93,35 @@ def find_smallest(
     )
     if not _is_answerable(asked):
         return ()
-    cards = _list_cards(facts, offered)
+    found = _find_fits(asked, offered)
+    clouds = {fit.prices.partition(" ")[0] for fit in found if fit.prices and not fit.pool}
+    if len(clouds) > 1:
+        found = _find_fits_in_one_cloud(asked, offered, found, clouds)
+    given = changes.find_count(facts, "gpus_per_replica")
+    return tuple(fit._replace(given_gpus=given) if given and fit.gpus > given else fit for fit in found)
+
+
+def _find_fits_in_one_cloud(
+    asked: Request, offered: Sequence[Offer], found: Sequence[Fit], clouds: Iterable[str]
+) -> tuple[Fit, ...]:
+    """Return the fits of the cloud that offers most of those found, then of the cheapest."""
+    wanted = {(fit.accelerator, fit.gpus) for fit in found}
+    listed = [
+        _find_fits(asked, [offer for offer in offered if offer.pool or offer.cloud == cloud])
+        for cloud in sorted(clouds)
+    ]
+    return max(
+        (fits for fits in listed if fits),
+        key=lambda fits: (
+            len(wanted & {(fit.accelerator, fit.gpus) for fit in fits}),
+            -(fits[0].cost_usd_per_hour or math.inf),
+        ),
+    )
+
+
+def _find_fits(asked: Request, offered: Sequence[Offer]) -> tuple[Fit, ...]:
+    """Return what fits of some offers: on one machine, else on several."""
+    facts, cards = asked.known, _list_cards(asked.known, offered)
     found = _sort_fits(_search_layouts(asked, cards, _list_layouts(facts)))
     return found or _sort_fits(itertools.islice(_search_layouts(asked, cards, _list_node_layouts(facts)), 1))
 

@@ -58,7 +58,7 @@ def test_twins_get_the_same_suggestions_each_at_its_own_lines(tmp_path: Path) ->
     assert describe(first, 1) == describe(second, 17) == describe(third, 33)
     assert [edit.exact is not None for entry in third.suggestions for edit in entry.edits].count(False) == 0
     place = third.suggestions[0].edits[0].location
-    assert place is not None and place.text.strip() == "nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB}"
+    assert place is not None and place.text.strip() == "resources: {limits: {nvidia.com/gpu: 1}}"  # more of the same first
 
 
 def test_suggestions_for_twins_are_worked_out_and_verified_once(
@@ -70,7 +70,7 @@ def test_suggestions_for_twins_are_worked_out_and_verified_once(
     monkeypatch.setattr(evaluate, "find_workloads", lambda *given: evaluated.append(given) or find_workloads(*given))
     assert len(find(tmp_path, *(WRONG.replace("NAME", f"chat-{number}") for number in range(8)))) == 8
     assert len(generated) == 1
-    assert len(evaluated) == 8 + 2  # each object, and the first one after each of two suggestions
+    assert len(evaluated) == 8 + 3  # each object, and the first one after each of three suggestions
 
 
 def test_a_suggestion_in_a_stream_is_verified_without_reading_the_file_again(

@@ -31,7 +31,7 @@ NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
 PRICED = (
     Offer("t4", 4, "t4-x4", "gcp", "us-central1", "", 1.40, None, "2026-08-03", "a list"),
     Offer("l4", 8, "l4-x8", "gcp", "us-central1", "", 5.68, None, "2026-08-03", "a list"),
-    Offer("l40s", 8, "l40s-x8", "aws", "us-east-1", "", 14.88, None, "2026-08-03", "a list"),
+    Offer("l40s", 8, "l40s-x8", "gcp", "us-central1", "", 14.88, None, "2026-08-03", "a list"),
     Offer("a100-sxm4-40gb", 8, "a100-x8", "gcp", "us-central1", "", 29.36, None, "2026-08-03", "a list"),
     Offer("a100-sxm4-80gb", 8, "a100-80-x8", "gcp", "us-central1", "", 40.56, None, "2026-08-03", "a list"),
     Offer("h200-sxm-141gb", 8, "h200-x8", "gcp", "us-central1", "", 84.80, None, "2026-08-03", "a list"),
@@ -136,6 +136,25 @@ def test_the_cheapest_comes_first_and_other_counts_follow_where_they_take_smalle
     assert shapes(fits)[:2] == [("l4", 2, 2), ("l40s", 1, 1)]
     assert fits[0].cost_usd_per_hour == pytest.approx(1.42)
     assert fits[1].cost_usd_per_hour == pytest.approx(1.86)
+
+
+def test_the_prices_are_those_of_the_one_cloud_that_has_most_of_it() -> None:
+    """Two L4 cost $1.42 in one cloud, an L40S $1.86 in another, which has the L4 too, for $1.60: both cost what it asks."""
+    elsewhere = Offer("l40s", 8, "l40s-x8", "aws", "us-east-1", "", 14.88, None, "2026-08-03", "a list")
+    dearer = Offer("l4", 8, "other-l4-x8", "aws", "us-east-1", "", 6.40, None, "2026-08-03", "a list")
+    offered = (*(offer for offer in PRICED if offer.accelerator != "l40s"), elsewhere, dearer)
+    fits = found(QWEN_14B, offered)
+    assert shapes(fits) == [("l4", 2, 2), ("l40s", 1, 1)]
+    assert [fit.prices for fit in fits] == ["aws us-east-1 2026-08-03"] * 2
+    assert fits[0].cost_usd_per_hour == pytest.approx(1.60)
+
+
+@pytest.mark.parametrize(("count", "given"), [(1, 1), (None, None)])
+def test_a_count_that_the_file_gives_is_named_beside_the_larger_one(count: int | None, given: int | None) -> None:
+    stated = {} if count is None else {"gpus_per_pod": count, "gpus_per_replica": count, "tensor_parallel": 1}
+    fits = found(LLAMA_70B, **stated)
+    assert {fit.given_gpus for fit in fits} == {given}
+    assert fits[0].hardware == f"{fits[0].gpus} × {fits[0].name}{' instead of 1 GPU' if given else ''}"
 
 
 def test_an_unknown_count_is_no_stated_one() -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint.engines import image_tags
 from gpulint.source import documents, recipes, shell
 from gpulint.source.documents import Document
 
@@ -38,6 +39,8 @@ SCRIPTS = frozenset({"run", "script", "before_script", "after_script", "cmds", "
 EXPRESSION = re.compile(r"\$\{\{[ \t]*env\.(\w+)[ \t]*\}\}")
 ACTION = "docker/build-push-action"
 METADATA = "docker/metadata-action"
+RELEASES = re.compile(r"\btype=(?:sha|semver|pep440|match|schedule)\b")
+"""Kinds of tags that stay with their build: github.com/docker/metadata-action, "tags input"."""
 
 
 class Declared(NamedTuple):
@@ -54,6 +57,8 @@ class Declared(NamedTuple):
     target: str = ""
     arguments: tuple[tuple[str, str], ...] = ()
     below_context: bool = False
+    is_service: bool = False
+    """Whether the file that states the build also runs it, as compose does."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -96,7 +101,8 @@ def _read_data(document: Document, near: str) -> Iterator[Declared]:
         if isinstance(service, dict) and service.get("build"):
             build = service["build"]
             own = build if isinstance(build, dict) else {"context": build}
-            yield _declare(service.get("image") or "", near, own, own.get("dockerfile"), "args", below_context=True)
+            one = _declare(service.get("image") or "", near, own, own.get("dockerfile"), "args", below_context=True)
+            yield one._replace(is_service=True)
     yield from _read_skaffold(data, near)
     yield from _read_steps(data, near)
 
@@ -199,7 +205,14 @@ def _list_metadata(step: Mapping[str, object]) -> Iterator[str]:
     """Yield the images that an action names for a step after it."""
     given = step.get("with")
     if str(step.get("uses", "")).startswith(METADATA) and isinstance(given, dict):
-        yield from (line.strip() for line in re.split(r"[\n,]", str(given.get("images") or "")) if line.strip())
+        tag = ":$release" if RELEASES.search(str(given.get("tags") or "")) else ""
+        lines = re.split(r"[\n,]", str(given.get("images") or ""))
+        yield from (f"{line.strip()}{tag}" for line in lines if line.strip())
+
+
+def read_tag(image: str) -> str:
+    """Return the tag that a build gives an image, with a mark for each expression of a workflow."""
+    return image_tags.split_image(re.sub(r"\$\{\{[^}]*\}\}", "$", image.strip("\"'")))[1]
 
 
 def _fill(text: str, variables: Mapping[str, object]) -> str:

@@ -1,23 +1,25 @@
-"""Entry scripts: whether an image starts a script of the repository, and another file runs that image."""
+"""Entry scripts: whether an image starts a script of the repository, and is a workload by itself or by another file."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 
-from gpulint.adapters.images import declared, join, layers
+from gpulint.adapters.images import declared, dockerfiles, join, layers
 from gpulint.adapters.images.layers import Layer
 from gpulint.source.repository import Repository
 from gpulint.workload import Build
 
 
 def runs_elsewhere(path: str, repository: Repository) -> bool:
-    """Return whether a script is what an image starts that a compose file builds, or that another file names."""
+    """Return whether an image starts a script, and a compose file builds it, another file names it, or it is a workload."""
     name = posixpath.basename(path).encode()
     for dockerfile in join.list_dockerfiles(path, repository):
         content = repository.read(dockerfile)
         layer = layers.read(Build(dockerfile), repository) if content is not None and name in content else None
-        if layer is not None and _starts(layer, path, repository) and _is_run(dockerfile, path, repository):
+        if layer is None or not _starts(layer, path, repository):
+            continue
+        if _is_run(dockerfile, path, repository) or dockerfiles.serves(dockerfile, repository):
             return True
     return False
 

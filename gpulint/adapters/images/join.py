@@ -37,8 +37,8 @@ _Stated = tuple[str, str | None, str, tuple[tuple[str, str], ...]]
 
 def find(container: Container, near: str, repository: Repository) -> tuple[Layer, ...]:
     """Return the Dockerfile of a container's image and those of its base images; nothing if the repository builds it not."""
-    build = container.build or _find_build(container, near, repository)
-    return _read_layers(build, near, repository) if build is not None else ()
+    build = container.build or find_build(container, near, repository)
+    return read_layers(build, near, repository) if build is not None else ()
 
 
 def list_dockerfiles(near: str, repository: Repository) -> list[str]:
@@ -48,7 +48,7 @@ def list_dockerfiles(near: str, repository: Repository) -> list[str]:
     return found[:DOCKERFILES_MAX]
 
 
-def _read_layers(build: Build, near: str, repository: Repository) -> tuple[Layer, ...]:
+def read_layers(build: Build, near: str, repository: Repository) -> tuple[Layer, ...]:
     """Return a Dockerfile and those of its base images, each once."""
     found: list[Layer] = []
     while (
@@ -69,7 +69,12 @@ def _read_layers(build: Build, near: str, repository: Repository) -> tuple[Layer
     return tuple(found)
 
 
-def _find_build(container: Container, near: str, repository: Repository) -> Build | None:
+def is_deployable(path: str) -> bool:
+    """Return whether a Dockerfile is none that only builds what works on the repository, such as its tests."""
+    return not ASIDE & set(path.split("/")[:-1])
+
+
+def find_build(container: Container, near: str, repository: Repository) -> Build | None:
     text = container.image.text or container.image.source_text
     paths = list_dockerfiles(near, repository)
     if not paths or not text:
@@ -203,7 +208,7 @@ def _find_alone(container: Container, paths: Sequence[str], near: str, repositor
 
     An image of a publisher on whose images the Dockerfile builds is not built here.
     """
-    own = [path for path in paths if not ASIDE & set(path.split("/")[:-1])]
+    own = [path for path in paths if is_deployable(path)]
     image = container.image.text or ""
     if len(own) != 1 or _is_taken(own[0], image, near, repository):
         return None

@@ -40,7 +40,7 @@ def read(container: Container, layers: Sequence[Layer], repository: Repository) 
     environment = _merge_environment(container, layers)
     folder = container.folder or next((layer.image.folder for layer in layers if layer.image.folder), "")
     image = _name_base(container, layers, repository)
-    entrypoint, command, of_image = _choose_words(container, layers)
+    entrypoint, command, of_image = choose_words(container, layers)
     words = (*entrypoint, *command)
     find = functools.partial(_find_script, layers, folder, repository)
     started = tuple(_expand(image, words, environment, find, of_image and not entrypoint, SCRIPTS_MAX))
@@ -70,7 +70,7 @@ def _merge_environment(container: Container, layers: Sequence[Layer]) -> Environ
 # ---- words
 
 
-def _choose_words(
+def choose_words(
     container: Container, layers: Sequence[Layer]
 ) -> tuple[tuple[Argument, ...], tuple[Argument, ...], bool]:
     """Return the entry point, the command, and whether the base image's own program takes them."""

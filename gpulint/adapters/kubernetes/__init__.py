@@ -139,6 +139,7 @@ def _read_object(document: Document, data: Mapping[str, object]) -> Iterator[Wor
         for template in description.templates(document, ())
     ]
     roles = tuple(role for _, made in templates for role in made)
+    without = tuple(_read_without_gpus(document, tuple(template for template, _ in templates)))
     if roles:
         if description.joined:
             roles = _merge_roles(
@@ -146,7 +147,10 @@ def _read_object(document: Document, data: Mapping[str, object]) -> Iterator[Wor
             )
         else:
             roles = tuple(map(_open_multi_node, roles))
-        yield Workload(_read_name(data), purpose(roles, description.purpose), "kubernetes", document, (), roles)
+    if roles or without:
+        kept = _leave_out_known(without, roles)
+        aim = purpose(roles, description.purpose)
+        yield Workload(_read_name(data), aim, "kubernetes", document, (), (*roles, *kept))
 
 
 def _allow_for_patches(
@@ -155,7 +159,7 @@ def _allow_for_patches(
     """Yield the workloads of a file; a Kustomization next to it may add GPU requests to them."""
     folder = posixpath.dirname(document.path)
     if any(repository.exists(posixpath.join(folder, name)) for name in references.KUSTOMIZATIONS):
-        names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume", "moving_image")
+        names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume")
         absent = {name: Field(None) for name in (*names, *network.FACTS)}
         workloads_of_file = (
             replace(workload, roles=tuple(role.having(**absent) for role in workload.roles))
@@ -198,6 +202,23 @@ def _read_roles(document: Document, kind: tuple[str, str], template: Template) -
             fields.pop("privileged", None)
         counted = replace(role, name=name, fields=fields | _read_queue(document, template, fields))
         yield counted.having(gpus_per_replica=gpus_per_replica(counted))
+
+
+def _read_without_gpus(document: Document, templates: Sequence[Template]) -> Iterator[Role]:
+    """Yield the containers without GPUs whose variables or words hold a mistake."""
+    for template in templates:
+        for role in pods.list_without_gpus(document, template.spec, template.variables):
+            counts = dict.fromkeys(("pods_per_replica", "replicas"), Field(1, (role.anchor,)))
+            name = f"{template.name}/{role.name}" if template.name else role.name
+            yield replace(role, name=name).having(**counts, gpus_per_replica=role.fields["gpus_per_pod"])
+
+
+def _leave_out_known(without: Sequence[Role], roles: Sequence[Role]) -> Iterator[Role]:
+    """Yield the containers without GPUs that state more than what was applied to the pods whose ranks they start."""
+    known = {(name, field.value) for role in roles for name, field in role.fields.items() if name in pods.MISTAKES}
+    for role in without:
+        if any(name in pods.MISTAKES and (name, field.value) not in known for name, field in role.fields.items()):
+            yield role
 
 
 def _remove_image_program(document: Document, role: Role) -> Role:

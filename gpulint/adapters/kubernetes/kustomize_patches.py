@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import functools
 import posixpath
+import re
 from collections.abc import Iterator
 
 from gpulint.adapters.objects.references import KUSTOMIZATIONS
+from gpulint.engines import image_tags
 from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 
 LISTS = ("patchesStrategicMerge", "patchesJson6902", "patches")
 FOLDERS_UP = 3
 KEPT_MAX = 256
+NAMES = r"kustomization\.ya?ml|Kustomization"
+FILES_MAX = 100
+SETS_IMAGE = re.compile(r"\bimage[\"']?[ \t]*:|/image\b")
+"""What a patch has that states the image of a container."""
 SELECTING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 """Kinds of the group apps whose `selector` the API server requires."""
 
@@ -82,3 +88,32 @@ def _find_names(kustomization: Document) -> Iterator[str]:
             file = entry.get("path") if isinstance(entry, dict) else entry
             if isinstance(file, str) and "\n" not in file:
                 yield file
+
+
+def changes_image(image: str, near: str, repository: Repository) -> bool:
+    """Return whether a Kustomization of the repository names an image, or one of its patches states any."""
+    name = image_tags.split_image(image)[0]
+    for path in repository.find_named(NAMES, near)[:FILES_MAX]:
+        for kustomization in repository.read_documents(path):
+            if name in _list_images(kustomization) or any(
+                SETS_IMAGE.search(text) for text in _read_patches(kustomization, posixpath.dirname(path), repository)
+            ):
+                return True
+    return False
+
+
+def _list_images(kustomization: Document) -> Iterator[str]:
+    listed = kustomization.get(("images",))
+    yield from (
+        str(entry.get("name")) for entry in (listed if isinstance(listed, list) else ()) if isinstance(entry, dict)
+    )
+
+
+def _read_patches(kustomization: Document, folder: str, repository: Repository) -> Iterator[str]:
+    """Yield the texts of the patches of a Kustomization, of its own and of the files that it lists."""
+    for path in _list_patches(kustomization, folder):
+        yield (repository.read(path) or b"").decode("utf-8", "replace")
+    for key in LISTS:
+        listed = kustomization.get((key,))
+        for entry in listed if isinstance(listed, list) else ():
+            yield str(entry.get("patch") or "") if isinstance(entry, dict) else str(entry)

@@ -36,6 +36,7 @@ ROLE_ONLY = frozenset(
         "gpu_count_whole",
         "task",
         "max_model_len_stated",
+        "max_num_seqs_stated",
         "unexpanded_variable",
         "arguments",
         "part_of",
@@ -219,6 +220,7 @@ def _read_role(document: Document, at: int) -> Role:
             fields[name] = _read_field(document, (*path, name), name)
     if "max_model_len" in fields or fields.get("engine"):
         fields["max_model_len_stated"] = Field("max_model_len" in fields)
+        fields["max_num_seqs_stated"] = Field("max_num_seqs" in fields)
     fields.setdefault("pods_per_replica", Field(1, source="default: one pod"))
     fields.setdefault("replicas", Field(1, source="default: one replica"))
     fields.setdefault("gpus_per_replica", _count_gpus(fields))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -157,11 +157,11 @@ def _apply_application(role: Role, application: Application, alone: bool) -> Rol
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
     placed = Field(Unknown(PLACES_ITSELF, category), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
-    found = role.having(**{**fields, **(_find_model(application) if alone else {})})
-    return replace(found, command=_start(application)) if alone and name != BUILDER else found
+    found = role.having(**{**fields, **(find_model(application) if alone else {})})
+    return replace(found, command=start(application)) if alone and name != BUILDER else found
 
 
-def _start(application: Application) -> Command:
+def start(application: Application) -> Command:
     """Return the start of an application's own program, which Serve imports by its path."""
     place = Origin(application.config, application.import_path)
     at = Argument(str(application.config.get(application.import_path)), place)
@@ -175,7 +175,7 @@ def _start(application: Application) -> Command:
     return Command(at._replace(text=None), words, variables, open_environment=True)
 
 
-def _find_model(application: Application) -> dict[str, Field]:
+def find_model(application: Application) -> dict[str, Field]:
     """Return the model that variables of an application name."""
     environment = application.environment
     for name in MODEL_VARIABLES if environment else ():
@@ -192,8 +192,14 @@ def _read_job(document: Document, pods: Workload) -> Workload:
 
     Its entrypoint runs on the head, and the workers' pods compute for it.
     """
-    place = Origin(document, ENTRYPOINT)
-    text = document.get(ENTRYPOINT)
+    roles = tuple(apply_entrypoint(document, ENTRYPOINT, pods.roles))
+    return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
+
+
+def apply_entrypoint(document: Document, path: Path, roles: Iterable[Role]) -> Iterator[Role]:
+    """Yield the groups of a cluster with the command that the job runs on them."""
+    place = Origin(document, path)
+    text = document.get(path)
     script = container_command.Script(
         text if isinstance(text, str) else "", lambda start, end: place._replace(span=(start, end))
     )
@@ -202,8 +208,8 @@ def _read_job(document: Document, pods: Workload) -> Workload:
     named = program_name.find_program(started)
     own = {"program": Field(named.text, (named.origin,))} if named and not read else {}
     command = python_program.choose(started) if not read else None
-    roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own, command) for role in pods.roles)
-    return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
+    for role in roles:
+        yield _apply_run(role, read[0][0] if len(read) == 1 else None, own, command)
 
 
 def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field], command: Command | None) -> Role:
@@ -255,14 +261,14 @@ def build_role(config: Document, path: Path, host: Role | None) -> Role:
         dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("the pods that run it are not stated"))}
     )
     aims = objective_annotations.read_deployment(config, (*path, "deployment_config"))
-    fields.update(
-        {**_find_accelerator(config, path, fields), **aims, **stated, **_read_own_builder(config, path, read)}
-    )
+    fields.update({**find_accelerator(config, path, fields), **aims, **stated, **_read_own_builder(config, path, read)})
     anchor = Origin(config, (*path, "model_loading_config"), key=True)
     role = Role(str(model or "llm"), anchor, fields, None, reading.open_ended if reading else "")
     ranks = _count_ranks(config, path, role)
     pods = _count_pods(ranks, role)
-    return role.having(gpus_per_replica=ranks, replicas=_count_replicas(config, path), pods_per_replica=pods)
+    return role.having(
+        gpus_per_replica=ranks, replicas=count_replicas(config, (*path, "deployment_config")), pods_per_replica=pods
+    )
 
 
 def _read_own_builder(config: Document, path: Path, read: Mapping[str, Field]) -> dict[str, Field]:
@@ -327,7 +333,7 @@ def _build_value(config: Document, path: Path) -> Argument:
     return Argument(str(node.value), origin)
 
 
-def _find_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -> dict[str, Field]:
+def find_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -> dict[str, Field]:
     """Return the accelerator that Ray places the model on, if the pods do not state theirs."""
     name = config.get((*path, "accelerator_type"))
     stated = pod.get("accelerator")
@@ -366,8 +372,7 @@ def _count_bundles(config: Document, path: Path) -> Field | None:
     return Field(total, (Origin(config, at),)) if len(whole) == len(counts) and total else None
 
 
-def _count_replicas(config: Document, path: Path) -> Field:
-    deployment = (*path, "deployment_config")
+def count_replicas(config: Document, deployment: Path) -> Field:
     fixed = config.get((*deployment, "num_replicas"))
     if isinstance(fixed, int) and not isinstance(fixed, bool):
         return Field(fixed, (Origin(config, (*deployment, "num_replicas")),))

@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
-from gpulint.adapters.programs import example_settings, health_check, nccl_variables
+from gpulint.adapters.programs import example_settings, health_check, nccl_variables, visible_devices
 from gpulint.adapters.programs.container_command import Environment
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
@@ -108,6 +108,9 @@ def _read_workload(service: Service, repository: Repository) -> Iterator[Workloa
     if not given:
         return
     fields = {**given, **_read_settings(service, environment), **compose_devices.read_visible_devices(environment)}
+    if service.text("privileged") is None and visible_devices.is_granted(given.get("gpus_per_pod"), environment):
+        fields |= visible_devices.find_first(environment)
+        fields |= visible_devices.cut_short(environment, given.get("gpus_per_pod"))
     fields |= _count_replicas(service, fields["gpus_per_pod"])
     fields |= nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     program = {} if readings else _read_program(service, invocations)

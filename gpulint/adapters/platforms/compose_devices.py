@@ -96,7 +96,7 @@ def _select_inner(stated: StatedValue, *keys: str | int) -> StatedValue:
 
 
 def _count_ids(service: Service, listed: list[StatedValue]) -> Field:
-    """Return as many GPUs as there are ids; one string may contain several."""
+    """Return as many GPUs as there are different ids; one string may contain several."""
     words = [service.word(entry) for entry in listed]
     origins = tuple(word.origin for word in words)
     open_word = next((word for word in words if word.text is None), None)
@@ -105,7 +105,7 @@ def _count_ids(service: Service, listed: list[StatedValue]) -> Field:
     ids = [name.strip() for word in words for name in (word.text or "").split(",") if name.strip()]
     if any(name == "all" or name.endswith("=all") for name in ids):
         return Field(Unknown(ALL, HOST), origins)
-    return Field(len(ids) or Unknown("no device is named"), origins)
+    return Field(len(set(ids)) or Unknown("no device is named"), origins)
 
 
 def _parse_number(word: Argument, text: str) -> Value | Unknown:

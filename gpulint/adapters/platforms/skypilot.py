@@ -11,7 +11,14 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import gpu_spec_strings, key_sets, task
 from gpulint.adapters.platforms.gpu_spec_strings import Choice
-from gpulint.adapters.programs import container_command, file_stem, nccl_variables, replica, visible_gpu_count
+from gpulint.adapters.programs import (
+    container_command,
+    file_stem,
+    nccl_variables,
+    replica,
+    visible_devices,
+    visible_gpu_count,
+)
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import hardware
 from gpulint.engines import Argument, Invocation
@@ -90,7 +97,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     fields = counts | ({} if readings or not given else task.program(invocations, _find_anchor(document)))
     fields |= {**_read_disk(document), **_read_spot(document), **_read_tier(document), **_read_own_machines(document)}
-    fields |= nccl_variables.fields(nccl_variables.merge_exported(_read_environment(document, counts), invocations))
+    environment = nccl_variables.merge_exported(_read_environment(document, counts), invocations)
+    fields |= nccl_variables.fields(environment)
+    fields |= visible_devices.cut_short(environment, counts.get("gpus_per_pod"))
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else file_stem.find_stem(document.path)
     roles = tuple(

@@ -24,7 +24,15 @@ from gpulint.adapters.pods import (
     sealed,
     starts_and_stops,
 )
-from gpulint.adapters.programs import container_command, custom_arguments, nccl_variables, python_program
+from gpulint.adapters.programs import (
+    container_command,
+    custom_arguments,
+    launchers,
+    nccl_variables,
+    processes,
+    python_program,
+    visible_devices,
+)
 from gpulint.adapters.trainers import settings_file
 from gpulint.catalog import capabilities, hardware, resource_names
 from gpulint.engines import Argument, Invocation, Reading
@@ -38,6 +46,14 @@ DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
+MISTAKES = frozenset(
+    {
+        *("misspelt_variable", "unread_variable", "renamed_variable", "retired_variable", "impossible_value"),
+        *("silent_value", "interface_mistaken", "unexpanded_reference", "unexpanded_variable"),
+        "repeated_visible_device",
+    }
+)
+"""Facts for which a container without GPUs is reported."""
 REQUESTED = Unknown("each request names the model", "caller's variable")
 """The model of an Ollama server for which no command pulls one."""
 
@@ -57,6 +73,35 @@ def roles(
         for role in _read_container(document, spec, path, placed, given, supplied):
             yield role.having(**of_pod, **stopped)
             of_pod = {}
+
+
+def list_without_gpus(document: Document, spec: Path, supplied: Mapping[str, Argument] = {}) -> Iterator[Role]:
+    """Yield one role for each container without GPUs whose variables or words hold a mistake: a launcher, a submitter."""
+    for path in _list_containers(document, spec):
+        if _list_resources(document, path) or not isinstance(document.get((*path, "image")), str):
+            continue
+        environment = container_environment.read(document, path, supplied)
+        find = functools.partial(mounted_files.file, document, spec, path)
+        invocations = _list_invocations(document, spec, path, environment, find)
+        if _read_engines(invocations, find, idle=True) or _find_claimed(document, spec, path):
+            continue
+        stated = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
+        if document.mentions("$") and any(map(_starts_ranks, invocations)):
+            from gpulint.adapters.pods import unexpanded  # most containers state their values
+
+            stated |= unexpanded.find(document, path, environment, runs_engine=False)
+        if not MISTAKES & stated.keys():
+            continue
+        name = document.get((*path, "name"))
+        anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
+        none = {"gpus_per_pod": Field(0, (anchor,)), "device": Field("cpu", (anchor,))}
+        command = python_program.choose(invocations)
+        yield Role(str(name or path[-1]), anchor, {**stated, **none}, command=command)
+
+
+def _starts_ranks(invocation: Invocation) -> bool:
+    """Return whether a program is started by a launcher of ranks."""
+    return any(step.launcher in processes.RANKED for step in launchers.unwrap(invocation.arguments).steps)
 
 
 def _list_containers(document: Document, spec: Path) -> Iterator[Path]:
@@ -91,7 +136,8 @@ def _read_container(
     asked = {**_read_hardware(document, path, resources), **given_by_class, **claimed}
     pod = _merge_hardware(document, path, asked, _read_settings(document, spec, path, environment), placed)
     pod |= contradictions.find_contradictions(document, spec, path, environment, bool(resources or claimed))
-    pod |= _read_processes(document, path, environment, invocations)
+    pod |= visible_devices.cut_short(environment, pod["gpus_per_pod"])
+    pod |= _read_processes(document, path, environment, invocations, runs_engine=bool(started))
     pod |= image_tag.fields(document, (*path, "image")) if started else _read_program(document, path, invocations, find)
     pod |= _find_cpu_program(document, path, invocations) if resources and not started else {}
     moved = any(download_volume.is_moved(invocation.arguments) for _, invocation in started)
@@ -99,6 +145,7 @@ def _read_container(
         own = {**pod, **reading.fields, **_find_gpu_image(document, spec, path, reading)}
         own |= _read_model_name(given, reading)
         own |= _complete_engine(document, spec, path, own, environment, moved)
+        own |= gpu_resources.find_uncounted(document, resources, own)
         command = python_program.choose(invocations)
         container = container_command.read_container(document, path, environment)
         kept, lost = (read(document, spec, path) for read in (kept_mounts.list_kept, kept_mounts.list_lost))
@@ -136,13 +183,20 @@ def _merge_hardware(
 
 
 def _read_processes(
-    document: Document, path: Path, environment: container_command.Environment, invocations: Sequence[Invocation]
+    document: Document,
+    path: Path,
+    environment: container_command.Environment,
+    invocations: Sequence[Invocation],
+    *,
+    runs_engine: bool,
 ) -> dict[str, Field]:
     """Return what the image, the probes, the variables and the commands of a container set for any program."""
     fields = nccl_variables.fields(nccl_variables.merge_exported(environment, invocations))
     fields |= {**image_vendor.fields(document, (*path, "image")), **probes.fields(document, path)}
-    if variable := container_command.find_self_reference(environment):
-        fields["unexpanded_variable"] = variable
+    if document.mentions("$"):
+        from gpulint.adapters.pods import unexpanded  # most containers state their values
+
+        fields |= unexpanded.find(document, path, environment, runs_engine=runs_engine)
     if _joins_ray_cluster(invocations, environment):
         fields["multi_node"] = Field(True, source="Ray in the script")
     return fields

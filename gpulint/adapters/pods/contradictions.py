@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint.adapters.objects import pod_templates
 from gpulint.adapters.pods import network
-from gpulint.adapters.programs import nccl_variables
+from gpulint.adapters.programs import nccl_variables, visible_devices
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
@@ -37,8 +37,8 @@ def find_contradictions(
     if not asked and (devices := _find_unscheduled(document, spec, path, environment)):
         fields["devices_unscheduled"] = devices
         fields["gpus_per_pod"] = Field(len(str(devices.value).split(",")), devices.origins)
-    if asked and (visible := _read_first_device(environment)):
-        fields["first_visible_device"] = visible
+    if asked:
+        fields |= visible_devices.find_first(environment)
     return fields
 
 
@@ -63,21 +63,6 @@ def _find_rdma_switch(document: Document, path: Path, environment: Mapping[str, 
         if verbs and nccl_variables.is_set(environment, "NCCL_IB_DISABLE", nccl_variables.ON)
         else None
     )
-
-
-def _read_first_device(environment: Mapping[str, Argument]) -> Field | None:
-    """Return the first number in CUDA_VISIBLE_DEVICES.
-
-    None if NVIDIA_VISIBLE_DEVICES limits what the container runtime shows.
-    """
-    visible = environment.get("CUDA_VISIBLE_DEVICES")
-    if (
-        visible is None
-        or not re.fullmatch(r"\d+(?:,\d+)*", visible.text or "")
-        or "NVIDIA_VISIBLE_DEVICES" in environment
-    ):
-        return None
-    return Field(int((visible.text or "").partition(",")[0]), (visible.origin,))
 
 
 def _find_unscheduled(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> Field | None:

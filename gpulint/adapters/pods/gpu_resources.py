@@ -6,10 +6,12 @@ NVIDIA/k8s-device-plugin v0.20.0 api/config/v1/resources.go.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
 from gpulint.catalog import hardware, resource_names
+from gpulint.source.documents import Document
 from gpulint.workload import Field, Origin, Unknown
 
 RENAMED = (
@@ -45,6 +47,29 @@ def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:
         stated["sharing"] = Field("time-slicing", at)
         stated["gpus_per_pod"] = Field(Unknown("the count is of GPU shares, not of whole GPUs"), tuple(origins))
     return stated
+
+
+def find_uncounted(
+    document: Document, resources: Mapping[str, Sequence[Origin]], stated: Mapping[str, Field]
+) -> dict[str, Field]:
+    """Return a resource that is listed without a count beside a program that starts ranks on GPUs.
+
+    The API server reads an empty quantity as 0 (apimachinery, resource.Quantity.UnmarshalJSON).
+    """
+    for name, origins in resources.items():
+        ranks = _count_ranks(stated)
+        if ranks and all(document.get(origin.path) is None for origin in origins):
+            return {"uncounted_resource": Field(name, tuple(origins)), "uncounted_ranks": Field(ranks)}
+    return {}
+
+
+def _count_ranks(stated: Mapping[str, Field]) -> int:
+    """Return the ranks that a command states for its own node; 0 if it states none."""
+    counts = [stated[name].value for name in ("tensor_parallel", "pipeline_parallel") if name in stated]
+    if "processes_per_pod" in stated:
+        counts = [stated["processes_per_pod"].value]
+    whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+    return math.prod(whole) if whole and len(whole) == len(counts) else 0
 
 
 def choose_accelerator(asked: Mapping[str, Field], placed: Mapping[str, Field]) -> dict[str, Field]:

@@ -10,7 +10,7 @@ from gpulint.adapters.programs import processes
 from gpulint.engines import Argument, Invocation
 from gpulint.source import excess, shell
 from gpulint.source.documents import Document, Path
-from gpulint.workload import Container, Field, Origin
+from gpulint.workload import Container, Origin
 
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 """Kubernetes reads from the left: `$$` is one dollar sign, so `$$(NAME)` is no reference."""
@@ -81,18 +81,6 @@ class _Anything(dict[str, str | None]):
 
     def __contains__(self, name: object) -> bool:
         return True
-
-
-def find_self_reference(variables: Environment) -> Field | None:
-    """Return an entry that refers to itself, such as LD_LIBRARY_PATH: ${LD_LIBRARY_PATH}:/more.
-
-    `${NAME}` alone is left for a tool that fills it in.
-    """
-    for name, argument in variables.items():
-        itself = re.search(rf"\$(?:\{{{re.escape(name)}\}}|{re.escape(name)}(?!\w))", argument.text or "")
-        if itself and (argument.text or "").strip() != itself[0]:
-            return Field(name, (argument.origin._replace(span=itself.span()),))
-    return None
 
 
 def invocations(

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint.adapters.programs import variable_names, visible_devices
 from gpulint.catalog import tables
 from gpulint.engines import Argument, Invocation
-from gpulint.workload import Field
+from gpulint.workload import Field, gather
 
 TRIGGERS = ("nccl",)
 OURS = re.compile(r"(?:TORCH_)?NCCL_\w+|RCCL_\w+|GLOO_\w+|FI_EFA_\w+|OFI_NCCL_\w+|TORCH_DISTRIBUTED_\w+|TP_SOCKET_\w+")
@@ -92,17 +93,17 @@ class AllowedValues(NamedTuple):
 
 
 def fields(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Return the facts of a program's variables, each with the first variable that it is about."""
-    facts: dict[str, Field] = {}
-    for name, argument in environment.items():
-        if OURS.fullmatch(name):
-            for fact, value in _check_name(name, argument):
-                facts.setdefault(fact, value)
+    """Return the facts of a program's variables, each with the variables that it is about."""
+    facts = gather(
+        found
+        for name, argument in environment.items()
+        for found in (_check_name(name, argument) if OURS.fullmatch(name) else _check_spelling(name, argument))
+    )
     for fact, switch in SWITCHES.items():
         name = next((name for name in switch if is_set(environment, name, switch[name])), "")
         if name and not (fact == "slowing_variable" and _is_explained(environment[name])):
             facts[fact] = _show(name, environment[name])
-    facts |= _find_idle(environment)
+    facts |= {**_find_idle(environment), **visible_devices.find_repeated(environment)}
     if name := next((name for name in environment if RECEIVING.fullmatch(name)), ""):
         facts["receive_variable"] = Field(name, (environment[name].origin,))
     connections = environment.get("CUDA_DEVICE_MAX_CONNECTIONS")
@@ -152,69 +153,70 @@ def _show(name: str, argument: Argument) -> Field:
     return Field(f"{name}={(argument.text or '').strip()}", (argument.origin,))
 
 
-def _check_name(name: str, argument: Argument) -> Iterator[tuple[str, Field]]:
+def _check_name(name: str, argument: Argument) -> Iterator[dict[str, Field]]:
     """Yield the facts of one variable: of its name, or else of its value."""
     retired, stand_in = (
         tables.index_rows(table, "variable").get(name) for table in ("retired_variables", "variable_stand_ins")
     )
     if retired is not None:
         instead = f"the closest is {retired['successor']}" if retired["successor"] else "it has no replacement"
-        yield "retired_variable", Field(name, (argument.origin,))
-        yield "retired_variable_library", Field(retired["library"])
-        yield "successor_variable", Field(instead)
+        yield {
+            "retired_variable": Field(name, (argument.origin,)),
+            "retired_variable_library": Field(retired["library"]),
+            "successor_variable": Field(instead),
+        }
     elif stand_in is not None and stand_in["state"] == "renamed":
-        yield "renamed_variable", Field(name, (argument.origin,))
-        yield "current_variable", Field(stand_in["instead"])
+        yield {
+            "renamed_variable": Field(name, (argument.origin,)),
+            "current_variable": Field(stand_in["instead"]),
+        }
     elif stand_in is not None and not _is_own(name, argument):
-        yield "unread_variable", Field(name, (argument.origin,))
-        yield "unread_variable_library", Field(stand_in["library"])
-        yield "unread_variable_instead", Field(stand_in["instead"])
-    elif (meant := _find_meant(name)) and not _is_own(name, argument):
-        yield "misspelt_variable", Field(name, (argument.origin,))
-        yield "meant_variable", Field(meant)
+        yield {
+            "unread_variable": Field(name, (argument.origin,)),
+            "unread_variable_library": Field(stand_in["library"]),
+            "unread_variable_instead": Field(stand_in["instead"]),
+        }
+    elif spelling := next(_check_spelling(name, argument), None):
+        yield spelling
     elif argument.text is not None and not OPEN.search(argument.text):
         yield from _check_value(name, argument.text.strip(), argument)
 
 
-def _check_value(name: str, text: str, argument: Argument) -> Iterator[tuple[str, Field]]:
+def _check_spelling(name: str, argument: Argument) -> Iterator[dict[str, Field]]:
+    """Yield the facts of a name that no library reads and that differs by typing errors from one that a library reads."""
+    if (meant := variable_names.find_meant(name)) and not _is_own(name, argument):
+        yield {"misspelt_variable": Field(name, (argument.origin,)), "meant_variable": Field(meant)}
+
+
+def _check_value(name: str, text: str, argument: Argument) -> Iterator[dict[str, Field]]:
     permitted = _load_permitted().get(name)
     if permitted is not None and not permitted.pattern.fullmatch(text):
         prefix = "impossible" if permitted.kind == "impossible" else "silent"
-        yield f"{prefix}_value", _show(name, argument)
-        yield f"{prefix}_value_wanted", Field(permitted.wanted)
-        yield f"{prefix}_value_effect", Field(permitted.effect)
+        yield {
+            f"{prefix}_value": _show(name, argument),
+            f"{prefix}_value_wanted": Field(permitted.wanted),
+            f"{prefix}_value_effect": Field(permitted.effect),
+        }
     listed = [device.strip() for device in text.removeprefix("^").split(",") if device.strip()]
     if name in INTERFACES and listed and not text.startswith("^"):
         if all(device.removeprefix("=") in OF_ONE_HOST for device in listed):
-            yield "interface_of_one_host", _show(name, argument)
+            yield {"interface_of_one_host": _show(name, argument)}
         if all(DEVICE.fullmatch(device) for device in listed):
-            yield "interface_mistaken", _show(name, argument)
-            yield "interface_wanted", Field("the name of a network interface, as shown by ip link")
+            yield {
+                "interface_mistaken": _show(name, argument),
+                "interface_wanted": Field("the name of a network interface, as shown by ip link"),
+            }
     if name == "NCCL_IB_HCA" and listed and not text.startswith("^") and all(map(INTERFACE.fullmatch, listed)):
-        yield "interface_mistaken", _show(name, argument)
-        yield "interface_wanted", Field("the name of an RDMA device, as shown by ibv_devices")
+        yield {
+            "interface_mistaken": _show(name, argument),
+            "interface_wanted": Field("the name of an RDMA device, as shown by ibv_devices"),
+        }
 
 
 def _is_own(name: str, argument: Argument) -> bool:
     """Return True if the file itself uses a variable that no library reads."""
     used = rf"\$\{{?{name}\b|(?:environ|getenv)\W{{1,6}}(?:get\W{{1,3}})?{name}\b"
     return re.search(used, argument.origin.document.text) is not None
-
-
-@functools.cache
-def _find_meant(name: str) -> str:
-    """Return the variable that a misspelling means; empty if the name is known or resembles none."""
-    names = _load_names()
-    if name in names:
-        return ""
-    from gpulint.adapters.programs import unknown_settings
-
-    return unknown_settings.nearest(name, names)
-
-
-@functools.cache
-def _load_names() -> frozenset[str]:
-    return frozenset(name for row in tables.rows("variable_names") for name in row["names"].split())
 
 
 @functools.cache

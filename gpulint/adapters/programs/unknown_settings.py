@@ -15,22 +15,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.catalog import tables
+from gpulint.catalog import slips, tables
 from gpulint.engines import Argument
 from gpulint.source.documents import Document, Path, Problem
 from gpulint.source.repository import Repository
-from gpulint.workload import Field
+from gpulint.workload import Field, gather
 
 STRANGE_MAX = 3
 """Maximum of unknown keys in one mapping. A file with more is for a fork or another program."""
-NEAR = 0.86
-"""Minimum similarity of a misspelling to the intended key (difflib's ratio)."""
-LETTERS_MIN = 7
-"""Shorter keys are too similar to one another."""
 TESTED = re.compile(r"(?P<negated>!)?(?P<key>[\w.-]+)(?:(?P<sign>[=~>])(?P<values>.+))?")
-WORD_MIN = 5
-"""A shorter word with one letter replaced is another word: `dora` is not `mora`."""
-SHOWN_MAX = 4
+SHORT_MIN = 5
+"""Minimum length of a misspelt key in a mapping that reads no other keys."""
+ALIKE = 0.8
+"""Minimum similarity of a misspelt key to the one that is meant, in such a mapping."""
+OWN_MIN = 8
+"""Minimum length of a key that only one section has: a shorter one may be a team's own."""
 REQUIREMENTS = ("requirements.txt", "pyproject.toml", "setup.py", "requirements/requirements.txt")
 REQUIREMENTS_BYTES_MAX = 200_000
 PINNED = re.compile(
@@ -39,6 +38,21 @@ PINNED = re.compile(
 """A requirement that allows no newer release than it names."""
 SINCE = re.compile(r"not in (?P<package>Transformers|TRL) (?P<release>\d[\d.]*)")
 Release = tuple[int, ...]
+OF_TRAINERS: Mapping[str, str] = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
+"""Trainers whose arguments are also keys of their configuration files, and the format of these."""
+
+
+class NameTable(NamedTuple):
+    """The keys that a format reads in one of its mappings, and what it does with others; empty if they may be a team's own."""
+
+    mapping: Path
+    others: str
+    names: frozenset[str]
+
+    @property
+    def rejects(self) -> bool:
+        """Whether some release rejects other keys."""
+        return "reject" in self.others
 
 
 class Change(NamedTuple):
@@ -89,9 +103,12 @@ def pins(repository: Repository) -> dict[str, Release]:
 
 
 def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
-    """Yield keys that resemble a known one, and all unknown keys if the format rejects them."""
-    for mapping, refuses, names in _load_names(format):
-        base = (*root, *mapping)
+    """Yield keys that resemble a known one or belong elsewhere, and all unknown keys where the format does not read others.
+
+    Where a format keeps unknown keys, a mapping with many of them is for a program of its own, which may read each.
+    """
+    for table in _load_names(format):
+        base = (*root, *table.mapping)
         data = document.get(base) if base else document.data
         if not isinstance(data, dict):
             continue
@@ -99,52 +116,47 @@ def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Probl
         strange = {
             key: plain
             for key, plain in plain_keys.items()
-            if plain not in names and re.fullmatch(r"[A-Za-z]\w+", plain) and not _is_changed(format, (*mapping, plain))
+            if plain not in table.names
+            and re.fullmatch(r"[A-Za-z]\w+", plain)
+            and not _is_changed(format, (*table.mapping, plain))
         }
+        owner = (
+            f"{_name_format(format)}'s {'.'.join(map(str, table.mapping))}" if table.mapping else _name_format(format)
+        )
         for key, plain in strange.items():
-            near = nearest(plain, names - set(plain_keys.values()))
+            is_own = not table.rejects and len(strange) > STRANGE_MAX
+            near = "" if is_own else _find_nearest(plain, table, frozenset(plain_keys.values()))
+            section = "" if near else _find_section(plain, table, format)
             if near:
-                message = f"{key} is not a setting of {_name_format(format)}; did you mean {near}?"
-            elif refuses and len(strange) <= STRANGE_MAX:
-                message = f"{key} is not a setting of {_name_format(format)}, which rejects unknown keys"
+                message = f"{key} is not a setting of {owner}; did you mean {near}?"
+            elif section:
+                message = f"{key} is not a setting of {owner}, but of its {section}"
+            elif table.others and len(strange) <= STRANGE_MAX:
+                message = f"{key} is not a setting of {owner}, {table.others}"
             else:
                 continue
+            kind = "setting-unknown" if near or section or table.rejects else "setting-not-read"
             place = document.locate((*base, str(key)), key=True)
             meant = near.replace("_", "-") if "-" in str(key) else near
-            yield Problem("setting-unknown", message, place, (), ((place, str(key), meant),) if near else ())
+            yield Problem(kind, message, place, (), ((place, str(key), meant),) if near else ())
 
 
-def nearest(key: str, names: frozenset[str]) -> str:
-    """Return the one key that a misspelling means: letters left out, doubled or swapped."""
-    if len(key) < LETTERS_MIN:
+def _find_nearest(plain: str, table: NameTable, stated: frozenset[str]) -> str:
+    """Return the key that a misspelling means; where a mapping reads no other keys, the one that is most alike."""
+    free = table.names - stated
+    if not (table.mapping and table.others and len(plain) >= SHORT_MIN):
+        return slips.find_nearest(plain, free)
+    return next(iter(difflib.get_close_matches(plain, free, n=1, cutoff=ALIKE)), "")
+
+
+def _find_section(plain: str, table: NameTable, format: str) -> str:
+    """Return the one section of a format that has a key which its file states at the top; empty if none or several do."""
+    if table.mapping or len(plain) < OWN_MIN:
         return ""
-    near = difflib.get_close_matches(key, names, n=1, cutoff=NEAR)
-    return near[0] if near and _is_slip(key, near[0]) else ""
-
-
-def _is_slip(key: str, meant: str) -> bool:
-    """Return True if two keys differ by a typing error: similar words and the same digits."""
-    if re.sub(r"\D", "", key) != re.sub(r"\D", "", meant):
-        return False
-    if key.replace("_", "") == meant.replace("_", ""):
-        return True
-    words, others = key.split("_"), meant.split("_")
-    if len(words) != len(others):
-        return False
-    unlike = [(word, meant_word) for word, meant_word in zip(words, others, strict=True) if word != meant_word]
-    return len(unlike) == 1 and _is_typo(*unlike[0])
-
-
-def _is_typo(word: str, meant: str) -> bool:
-    """Return True if a word is another one with a letter omitted, added, replaced or swapped."""
-    if min(len(word), len(meant)) < WORD_MIN:
-        return f"{word}s" == meant or f"{meant}s" == word
-    if len(word) == len(meant):
-        unlike = [at for at in range(len(word)) if word[at] != meant[at]]
-        swapped = len(unlike) == 2 and unlike[1] == unlike[0] + 1 and word[unlike[0]] == meant[unlike[1]]
-        return len(unlike) == 1 or swapped
-    longer, shorter = sorted((word, meant), key=len, reverse=True)
-    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
+    sections = [
+        ".".join(map(str, other.mapping)) for other in _load_names(format) if other.mapping and plain in other.names
+    ]
+    return sections[0] if len(sections) == 1 else ""
 
 
 # ---- keys of other releases
@@ -152,7 +164,7 @@ def _is_typo(word: str, meant: str) -> bool:
 
 def _find_changed(document: Document, format: str, root: Path, pinned: Mapping[str, Release]) -> Iterator[Problem]:
     """Yield one problem for all keys of a file that releases renamed or removed, at the first of
-    them.
+    them, with the places of the others.
     """
     changes = [
         change
@@ -166,30 +178,34 @@ def _find_changed(document: Document, format: str, root: Path, pinned: Mapping[s
         f"{change.path[-1]}: {change.effect}" + (f", use {change.instead} instead" if change.instead else "")
         for change in changes
     ]
-    more = f"; and {len(parts) - SHOWN_MAX} more" if len(parts) > SHOWN_MAX else ""
+    others = tuple((str(change.path[-1]), place) for change, place in zip(changes[1:], places[1:], strict=True))
     free = all(change.renames and document.node((*root, *change.renames)) is None for change in changes)
     renamings = ((place, str(change.path[-1]), change.instead) for place, change in zip(places, changes, strict=True))
-    yield Problem(
-        "setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0], (), tuple(renamings) if free else ()
-    )
+    yield Problem("setting-retired", "; ".join(parts), places[0], others, tuple(renamings) if free else ())
 
 
 def arguments(words: Sequence[Argument], format: str, pinned: Mapping[str, Release]) -> dict[str, Field]:
-    """Return the first argument of a command that the trainer's releases renamed or removed, and
-    since when.
+    """Return the arguments of a command that the trainer's releases renamed or removed, and since
+    when.
     """
+    return gather(_list_retired(words, format, pinned))
+
+
+def _list_retired(words: Sequence[Argument], format: str, pinned: Mapping[str, Release]) -> Iterator[dict[str, Field]]:
     changes = {
         f"--{entry.path[0]}": entry for entry in _load_changes(format) if len(entry.path) == 1 and not entry.beside
     }
     for word in words:
         name = (word.text or word.flag).partition("=")[0]
         change = changes.get(name.replace("-", "_").replace("__", "--", 1) if name.startswith("--") else "")
-        if change is not None and not _is_before_change(change, pinned):
-            instead = f", use --{change.instead} instead" if change.instead else ""
-            reason = Field(f"{change.effect}{instead}", (word.origin,))
-            fields = {"retired_setting": Field(name, (word.origin,)), "retired_setting_since": reason}
-            return {**fields, "current_setting": Field(f"--{change.instead}")} if change.renamed else fields
-    return {}
+        if change is None or _is_before_change(change, pinned):
+            continue
+        instead = f", use --{change.instead} instead" if change.instead else ""
+        yield {
+            "retired_setting": Field(name, (word.origin,)),
+            "retired_setting_since": Field(f"{change.effect}{instead}", (word.origin,)),
+            **({"current_setting": Field(f"--{change.instead}")} if change.renamed else {}),
+        }
 
 
 def _is_before_change(change: Change, pinned: Mapping[str, Release]) -> bool:
@@ -250,9 +266,9 @@ def _is_true(document: Document, root: Path, condition: re.Match[str]) -> bool:
 
 
 @functools.cache
-def _load_names(format: str) -> Sequence[tuple[Path, bool, frozenset[str]]]:
+def _load_names(format: str) -> Sequence[NameTable]:
     rows = (row for row in tables.rows("setting_names") if row["format"] == format)
-    return tuple((_parse_path(row["mapping"]), bool(row["others"]), frozenset(row["keys"].split())) for row in rows)
+    return tuple(NameTable(_parse_path(row["mapping"]), row["others"], frozenset(row["keys"].split())) for row in rows)
 
 
 @functools.cache

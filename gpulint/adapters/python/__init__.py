@@ -147,9 +147,10 @@ def _build_placed(document: Document, placement: Placement, evaluated: Evaluated
     pins = releases.read_image(placement.image, document, repository)
     if placement.image is None:
         pins = releases.read_files(document.path, repository)
-    found = reading.recognise_calls(calls, document, pins)
+    stated = evaluated.list_variables()
+    found = reading.recognise_calls(calls, document, pins, stated)
     if found is None and placement.takes_arguments:
-        found = reading.recognise_calls(evaluated.calls, document, pins)
+        found = reading.recognise_calls(evaluated.calls, document, pins, stated)
     found = found or Reading({}, None)
     built = _build(document, placement.name, placement.anchor, placement.fields, found)
     return replace(built, anchor=placement.anchor)

@@ -49,7 +49,7 @@ def read(document: Document, repository: Repository) -> tuple[Evaluated, Reading
             document.path, find, None, {}, known=reading.KNOWN, ways=ways, functions=functions, unstated=unstated
         )
         calls = _list_reached(document, evaluated)
-        found = reading.recognise_calls(calls, document, pins)
+        found = reading.recognise_calls(calls, document, pins, evaluated.list_variables())
         found = devices.mark_automatic(reading.merge_files(found, document.path, repository), calls) if found else None
         return evaluated, calls, found
 
@@ -84,7 +84,8 @@ def read_uncalled(document: Document, evaluated: Evaluated, repository: Reposito
         return None
     evaluated.enter_rest(document.path)
     calls = [call for call in evaluated.calls if isinstance(call.place, Place) and call.place.document is document]
-    found = reading.recognise_calls(calls, document, releases.read_files(document.path, repository))
+    pins, stated = releases.read_files(document.path, repository), evaluated.list_variables()
+    found = reading.recognise_calls(calls, document, pins, stated)
     if found is None or _may_stay_on_cpu(found, calls):
         return None
     checkpoint = found.fields.get("checkpoint")

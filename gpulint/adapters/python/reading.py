@@ -131,10 +131,12 @@ def is_engineless(reading: Reading) -> bool:
     return task is not None and task.value == "inference"
 
 
-def recognise_calls(calls: Sequence[Object], document: Document, pins: releases.Pins) -> Reading | None:
-    """Return what some calls of a program compute that nothing here starts."""
+def recognise_calls(
+    calls: Sequence[Object], document: Document, pins: releases.Pins, stated: Mapping[str, Given] | None = None
+) -> Reading | None:
+    """Return what some calls of a program compute that nothing here starts; `stated` are the variables that it sets."""
     at = Argument(document.path.rpartition("/")[2], Origin(document, (), (0, 0)))
-    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True), pins)
+    return _recognise(calls, Reader(), at, Command(at._replace(text=None), (at,), {}, True), pins, stated)
 
 
 def recognise(
@@ -142,7 +144,7 @@ def recognise(
 ) -> Reading | None:
     """Return what the calls of a program compute: those that it reaches, else those of its functions."""
     for calls in _list_sets(evaluated):
-        if (found := _recognise(calls, reader, program, command, pins)) is not None:
+        if (found := _recognise(calls, reader, program, command, pins, evaluated.list_variables())) is not None:
             return None if _may_train(found, evaluated, reader, program, command) else found
     return None
 
@@ -156,11 +158,16 @@ def _may_train(found: Reading, evaluated: Evaluated, reader: Reader, program: Ar
 
 
 def _recognise(
-    calls: Sequence[Object], reader: Reader, program: Argument, command: Command, pins: releases.Pins
+    calls: Sequence[Object],
+    reader: Reader,
+    program: Argument,
+    command: Command,
+    pins: releases.Pins,
+    stated: Mapping[str, Given] | None = None,
 ) -> Reading | None:
     found = (
         training.read(calls, reader, program, command)
-        or _serve(calls, reader, command, pins)
+        or _serve(calls, reader, command, pins, stated or {})
         or inference.read(calls, reader)
     )
     return _mark_defaults(found, calls) if found is not None else None
@@ -173,12 +180,26 @@ def _list_sets(evaluated: Evaluated) -> Iterator[list[Object]]:
     yield list(evaluated.calls)
 
 
-def _serve(calls: Sequence[Object], reader: Reader, command: Command, pins: releases.Pins) -> Reading | None:
-    """Return the engine that a program starts; of several, what they have in common."""
+def _serve(
+    calls: Sequence[Object],
+    reader: Reader,
+    command: Command,
+    pins: releases.Pins,
+    exported: Mapping[str, Given],
+) -> Reading | None:
+    """Return the engine that a program starts; of several, what they have in common.
+
+    The variables of the command count, and those that the program sets itself.
+    """
     image = command.image._replace(text="") if command.image.text is None else command.image
     started = python_program.find(command.words)
     given = started.words if started is not None else ()
-    read = serving.read(calls, reader, image, command.environment, pins, given)
+    own = {
+        name: reader.word(Constant(variable.text), variable.place)
+        for name, variable in exported.items()
+        if name not in command.environment and variable.text is not None
+    }
+    read = serving.read(calls, reader, image, {**command.environment, **own}, pins, given)
     found = {(call.place, _name_model(reading)): reading for call, reading in read}
     named = {place for place, model in found if model}
     found = {key: reading for key, reading in found.items() if key[1] or key[0] not in named}

@@ -10,7 +10,7 @@ from gpulint.adapters.claim import Claim
 from gpulint.adapters.programs.process import SUBMITS, Reader, StartedCommand
 from gpulint.adapters.scripts import alternatives, cpu_only_programs, gpu_programs, here_documents, started_workloads
 from gpulint.adapters.scripts.gpu_programs import GpuProgram
-from gpulint.source import recipes, shell
+from gpulint.source import documents, recipes, shell
 from gpulint.source.documents import Document, Problem
 from gpulint.source.repository import Repository
 from gpulint.workload import Workload
@@ -31,7 +31,8 @@ A placeholder may hold them (sky/client/cli/command.py).
 
 def claims(document: Document) -> Claim:
     """Claim any shell script."""
-    return Claim.EXACT.where(document.format == "shell" and not recipes.find_dialect(document.path))
+    is_other = recipes.find_dialect(document.path) or documents.is_build(document.path)
+    return Claim.EXACT.where(document.format == "shell" and not is_other)
 
 
 def kind(document: Document) -> str:

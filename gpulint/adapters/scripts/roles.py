@@ -17,11 +17,6 @@ from gpulint.engines.trainers import vocabulary
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown
 
-OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
-"""Trainers whose arguments are also keys of their configuration files, and the table that lists
-them.
-"""
-
 
 def build(gpu_programs: Sequence[GpuProgram], repository: Repository, programs: int) -> Iterator[Role]:
     names: dict[str, int] = {}
@@ -124,11 +119,11 @@ def _leave_step(command: StartedCommand) -> StartedCommand:
 
 def _find_retired(gpu_program: GpuProgram, repository: Repository) -> dict[str, Field]:
     """Return a trainer's argument that the repository's required releases do not have."""
-    format = OF_TRAINERS.get(scripts_gpu_programs.find_engine(gpu_program), "")
-    if not format:
-        return {}
     from gpulint.adapters.programs import unknown_settings
 
+    format = unknown_settings.OF_TRAINERS.get(scripts_gpu_programs.find_engine(gpu_program), "")
+    if not format:
+        return {}
     return unknown_settings.arguments(gpu_program.one.words, format, unknown_settings.pins(repository))
 
 

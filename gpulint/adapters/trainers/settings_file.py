@@ -130,6 +130,12 @@ def _read_settings_file(file: Argument, find: Callable[[str], Origin | None]) ->
     return document if document is not None and isinstance(document.data, dict) else None
 
 
+def render(engine: str, document: Document) -> Iterator[Argument]:
+    """Yield the settings of a file of vLLM or SGLang as arguments, at their places in the file."""
+    for path in _list_paths(engine, document):
+        yield from _render_words(engine, document, path)
+
+
 def _render_settings(engine: str, document: Document, file: Argument) -> Iterator[Argument]:
     for path in _list_paths(engine, document):
         yield from (config_maps.relocate(word, file.origin) for word in _render_words(engine, document, path))

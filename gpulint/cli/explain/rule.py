@@ -20,7 +20,7 @@ from gpulint.facts.glossary import glossary
 from gpulint.pipeline.rule_tests import samples
 from gpulint.policy.conditions import cel
 from gpulint.policy.rules import rule
-from gpulint.policy.rules.rule import Rule
+from gpulint.policy.rules.rule import ALTERNATIVE, SMALLER_HARDWARE, Rule
 
 ROLES: Mapping[tuple[str, ...], str] = {
     (): "each role of a workload",
@@ -122,8 +122,10 @@ def _place(subject: Rule) -> Iterator[str]:
 def _alternatives(subject: Rule) -> Iterator[str]:
     if subject.change:
         yield f"Suggestions change {render_references('fact', subject.change)}; the same rules check each of them."
-    if subject.only_with:
+    if subject.only_with == ALTERNATIVE:
         yield "It fires only if one of them passes all other rules."
+    if subject.only_with == SMALLER_HARDWARE:
+        yield "It fires only if smaller hardware holds the service, and names it with its list price."
     if subject.instead:
         yield f"The suggestion writes {render_reference('fact', subject.instead)} instead."
     if subject.superfluous:

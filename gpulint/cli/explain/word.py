@@ -18,8 +18,9 @@ WORDS: Mapping[str, str] = {
     "does not fit": "The memory is not sufficient in any scenario.",
     "likely does not fit": "The memory is sufficient only in the best scenario.",
     "does not fit in any case": "The file leaves values open, and the memory is not sufficient with any of them.",
-    "does not run": "The memory is sufficient, but an error of another rule prevents the start.",
-    "undersized": "The workload runs, but misses an objective that it declares.",
+    "does not run": "An error of a rule that is not about the GPU's memory prevents the start. What the workload needs "
+    "follows if no file names the accelerator.",
+    "undersized": "The workload runs, but misses an objective or a limit that it declares.",
     "likely undersized": "The workload runs, but misses an objective in the expected scenario.",
     "beyond physics": "Not even the best possible hardware efficiency reaches the objective.",
     "not evaluated": "A value is missing that has no known set of possible values, so no verdict is possible.",

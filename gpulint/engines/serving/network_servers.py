@@ -81,11 +81,13 @@ def _read_row(invocation: Invocation, row: tables.Row, words: Sequence[Argument]
         "engine": Field(row["server"], origins or command_line.find_origins(words[0] if words else None)),
         **WHOLE,
         "quantization": Field(None, source=row["source"]),
-        **_read_format(words, row),
+        **_read_format(invocation, words, row),
         **_read_network(invocation, row, words),
     }
     if _is_on_cpu(image.text or "", row, words):
         fields["device"] = Field("cpu", origins)
+        if row["dtype_variable"] and not fields["weight_dtype"].origins:
+            del fields["weight_dtype"]  # the default of such a program is one for GPUs
     return Reading(fields, words[-1].origin if words else None)
 
 
@@ -143,8 +145,9 @@ def _read_network(invocation: Invocation, row: tables.Row, words: Sequence[Argum
     return {"checkpoint": Field(known or stated.text, origins)}
 
 
-def _read_format(words: Sequence[Argument], row: tables.Row) -> dict[str, Field]:
-    stated = _find_flag(words, ["--dtype"])
+def _read_format(invocation: Invocation, words: Sequence[Argument], row: tables.Row) -> dict[str, Field]:
+    variable = invocation.environment.get(row["dtype_variable"]) if row["dtype_variable"] else None
+    stated = _find_flag(words, ["--dtype"]) or variable
     if stated is not None and stated.text in DTYPES:
         return {"weight_dtype": Field(stated.text, command_line.find_origins(stated))}
     return {"weight_dtype": Field(row["dtype"], source=row["source"])} if row["dtype"] and stated is None else {}

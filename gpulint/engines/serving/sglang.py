@@ -147,6 +147,7 @@ def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """Return fields by quantity, including what some arguments imply for others."""
     fields = command_line.read_fields(stated)
     length = fields.get("max_model_len")
+    fields["max_num_seqs_stated"] = Field("max_num_seqs" in fields)
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     for derived in (_read_parallelism, _read_chunks, _read_adapters, _read_host_cache, _read_disaggregation):
         fields |= derived(fields)
@@ -168,11 +169,12 @@ def _read_parallelism(fields: Mapping[str, Field]) -> dict[str, Field]:
     spread = fields.get("expert_parallel_size") or fields.get("moe_a2a_backend")
     if spread and spread.value not in (1, "none"):
         found["expert_parallel"] = Field(True, spread.origins)
-    exchange = fields.get("moe_a2a_backend")
-    if exchange and exchange.value != "none" and "expert_parallel_size" in fields and "tensor_parallel" in fields:
-        found["expert_parallel_size"] = fields[
-            "tensor_parallel"
-        ]  # server_args.py, _handle_a2a_moe: "is adjusted to be"
+    exchange, switch = fields.get("moe_a2a_backend"), fields.get("expert_parallel")
+    spreads_all = (exchange and exchange.value != "none") or (switch and switch.value is True)
+    if spreads_all and "tensor_parallel" in fields:  # server_args.py, _handle_a2a_moe: "is adjusted to be"
+        found["expert_parallel_size"] = fields["tensor_parallel"]
+    if "moe_data_parallel" in fields:
+        found["refuses_split_blocks"] = Field(False, source="--moe-dp-size leaves wider shards")
     nodes = fields.get("nnodes")
     if (nodes and nodes.value != "1") or any(name in fields for name in ELSEWHERE):
         found["multi_node"] = Field(True, source="--nnodes")

@@ -134,6 +134,7 @@ def _read_fields(stated: Sequence[ParsedArgument]) -> dict[str, Field]:
     """
     fields = command_line.read_fields(stated)
     length = fields.get("max_model_len")
+    fields["max_num_seqs_stated"] = Field("max_num_seqs" in fields)
     fields["max_num_batched_tokens_stated"] = Field("max_num_batched_tokens" in fields)
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     if length and length.value in command_line.AUTOMATIC:

@@ -89,14 +89,17 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         autoscaling,
         built_images,
         downloaded_checkpoint,
+        image_releases,
         kueue,
         launch_command,
         mig_profiles,
         node_pools,
         own_scripts,
+        own_variables,
         produced_checkpoint,
         python_programs,
         requesting_services,
+        retired_arguments,
         settings_programs,
         unkept_weights,
         weights_storage,
@@ -105,9 +108,10 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     stated = own_scripts.reopen(workload, repository)
     started = python_programs.merge_programs(built_images.merge_images(stated, repository), repository)
     workload = settings_programs.merge_programs(built_images.mark_assumed(stated, started), repository)
+    workload = retired_arguments.merge_retired(own_variables.leave_out_own(workload, repository), repository)
     workload = kueue.merge_queue(launch_command.merge_launch(workload, repository), repository)
     workload = mig_profiles.check_profiles(node_pools.merge_pools(workload, repository))
-    workload = _merge_models(workload, repository)
+    workload = image_releases.mark_moving(_merge_models(workload, repository), repository)
     workload = downloaded_checkpoint.merge_downloads(workload, repository)
     workload = produced_checkpoint.merge_produced(workload, repository)
     workload = requesting_services.merge_services(unkept_weights.mark_unkept(workload), repository)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint import engines
-from gpulint.adapters.images import join, layers, start
+from gpulint.adapters.images import entry_points, join, layers, start
 from gpulint.adapters.images.layers import Layer
 from gpulint.adapters.platforms import task
 from gpulint.adapters.trainers import settings_file
@@ -26,7 +26,7 @@ REPLACEABLE = "the Dockerfile's default is used; --build-arg {} can replace it"
 
 def merge_images(workload: Workload, repository: Repository) -> Workload:
     """Return a workload with what the images of its roles start, as far as the repository builds them."""
-    if not any(_is_open(role) for role in workload.roles):
+    if all(role.container is None for role in workload.roles):
         return workload
     roles = tuple(one for role in workload.roles for one in _merge(role, workload, repository))
     if roles == workload.roles:
@@ -42,6 +42,14 @@ def _is_open(role: Role) -> bool:
     return not _is_known(role) or "engine_version" not in role.fields
 
 
+def _asks_image(role: Role) -> bool:
+    """Return whether the Dockerfile of a role's image matters: for what runs, or for the entry point that takes its words."""
+    container = role.container
+    if container is None:
+        return False
+    return _is_open(role) or (container.entrypoint is None and container.build is not None)
+
+
 def _is_known(role: Role) -> bool:
     """Return whether a role's file states what runs: an engine with its model."""
     return bool(engines.find_purpose(role.text("engine"))) and bool(role.text("checkpoint"))
@@ -49,10 +57,11 @@ def _is_known(role: Role) -> bool:
 
 def _merge(role: Role, workload: Workload, repository: Repository) -> Sequence[Role]:
     container = role.container
-    if container is None or not _is_open(role):
+    if container is None:
         return (role,)
-    found = join.find(container, workload.document.path, repository)
-    if not found:
+    found = join.find(container, workload.document.path, repository) if _asks_image(role) else ()
+    role = role.having(**entry_points.find_faults(container, found))
+    if not found or not _is_open(role):
         return (role,)
     started = start.read(container, found, repository)
     find = functools.partial(_find_settings, found, container, repository)

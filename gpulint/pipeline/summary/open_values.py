@@ -20,6 +20,11 @@ from gpulint.workload import Decision
 
 NAMED_MAX = 3
 """Members that a verdict names."""
+ANY_GPU = "any GPU"
+SMALL_BYTES = 2 * units.GIB
+"""What a role may take in all so that any GPU holds it: those of laptops have 4 GB."""
+SMALL_PART_BYTES = 1 * units.GIB
+"""The same of weights or states alone, beside which something else takes memory too."""
 
 
 class Answer(NamedTuple):
@@ -202,4 +207,12 @@ def _find_smallest(bounds: Bounds, probe: Probe, outcome: Outcome, severe: Seque
 
 
 def _name(fit: Fit) -> str:
-    return f"{fit.gpus} × {fit.name}"
+    return ANY_GPU if is_small(fit) else fit.hardware
+
+
+def is_small(fit: Fit) -> bool:
+    """Return whether one GPU of any kind holds what a role takes."""
+    memory = fit.memory
+    if memory is None or fit.gpus > 1:
+        return False
+    return memory.high_bytes <= (SMALL_PART_BYTES if memory.part else SMALL_BYTES)

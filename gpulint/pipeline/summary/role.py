@@ -15,11 +15,11 @@ from gpulint.catalog.architecture import Resolution, names
 from gpulint.facts.formulas import is_used
 from gpulint.facts.glossary import glossary
 from gpulint.facts.model import Facts
-from gpulint.pipeline.summary import costs
+from gpulint.pipeline.summary import costs, start
 from gpulint.policy.rules import evaluate, memory_verdict, objectives, taken_memory
-from gpulint.policy.rules.rule import Rule, load_shipped
+from gpulint.policy.rules.rule import Rule
 from gpulint.report import headroom
-from gpulint.report.model import Explanation, Fit, RoleSummary, Severity
+from gpulint.report.model import Explanation, Finding, Fit, RoleSummary
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.workload import Hint, Role, Unknown
 
@@ -45,9 +45,16 @@ LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob):/
 
 
 def summarize(
-    facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule], bounds: Bounds | None = None
+    facts: Facts,
+    outcome: evaluate.Outcome,
+    rules: Sequence[Rule],
+    bounds: Bounds | None = None,
+    problems: Sequence[Finding] = (),
 ) -> RoleSummary:
-    """Return the summary of one role, which a report has even when nothing is wrong."""
+    """Return the summary of one role, which a report has even when nothing is wrong.
+
+    `problems` are the findings about the document that declares it.
+    """
     role, resolved = facts.role, facts.resolved
     names = SHOWN_OF_TRAINING if engines.is_training(role) else SHOWN
     shown = [fact for name in names if (fact := facts.report(name))]
@@ -57,6 +64,7 @@ def summarize(
     opened = _describe_bounds(bounds, outcome, rules) if bounds and is_open else None
     found = _find_fitting(facts, outcome, rules, opened.smallest if opened and opened.smallest else None)
     stated = objectives.evaluate_objectives(facts)
+    verdict = opened.verdict if opened else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated))
     return RoleSummary(
         name=role.name,
         engine=role.text("engine"),
@@ -64,9 +72,7 @@ def summarize(
         architecture="" if role.text("part_of") else _describe_architecture(role, resolved),
         accelerator=_describe_accelerator(facts),
         parallelism="" if role.text("part_of") else _describe_parallelism(facts),
-        verdict=opened.verdict
-        if opened
-        else _describe_verdict(facts, outcome, rules, objectives.describe_misses(stated)),
+        verdict=start.correct(verdict, outcome.verdicts, problems),
         headroom=_describe_headroom(facts),
         memory=opened.memory if opened else taken_memory.measure(facts),
         objectives=stated,
@@ -88,18 +94,13 @@ def summarize(
 
 
 def _describe_verdict(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule], undersized: str) -> str:
-    """Return whether a role fits; if it fits, whether it runs; if it runs, whether it misses an
-    objective.
-    """
+    """Return whether a role fits; if it fits, whether it misses an objective."""
     if leader := facts.role.text("part_of"):
         return f"part of {leader}"
     fits = memory_verdict.find_verdict(facts)
     if fits == NOT_EVALUATED:
         return gpu_tests.describe(facts.role) or _describe_open_network(facts, outcome, rules) or fits
-    if fits not in ("fits", "likely fits"):
-        return fits
-    failing = (found.rule for found in outcome.verdicts if found.severity is Severity.ERROR)
-    return "does not run" if any(map(_prevents_start, failing)) else undersized or fits
+    return undersized or fits if fits in ("fits", "likely fits") else fits
 
 
 def _describe_open_network(facts: Facts, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> str:
@@ -109,13 +110,6 @@ def _describe_open_network(facts: Facts, outcome: evaluate.Outcome, rules: Seque
     from gpulint.pipeline.summary import open_network
 
     return open_network.describe(facts, outcome, rules)
-
-
-def _prevents_start(rule: Rule) -> bool:
-    """Whether an error of a rule prevents the role from running; one about objectives or policy
-    does not.
-    """
-    return rule.family not in ("performance", "governance") and rule.name in load_shipped()
 
 
 def _describe_bounds(bounds: Bounds, outcome: evaluate.Outcome, rules: Sequence[Rule]) -> open_values.Answer:

@@ -471,6 +471,9 @@ class TargetFile(Strict):
     engine: str | list[str] | EngineFile = pydantic.Field(
         [], description="an engine, several, or what an engine does: {does: shards_weights}"
     )
+    anywhere: bool = pydantic.Field(
+        False, description="also containers without a GPU, if they state every fact that the condition compares"
+    )
 
 
 class ExamplesFile(Strict):
@@ -497,8 +500,10 @@ class RuleFile(Strict):
     superfluous: bool = pydantic.Field(False, description="the value at the location can be removed")
     trade_off: str = pydantic.Field("", description="trade-off of the correct value or of the removal")
     absorbs: list[str] = []
-    only_with: Literal["alternative"] | None = pydantic.Field(
-        None, description="the rule fires and absorbs others only together with an accepted suggestion"
+    only_with: Literal["alternative", "smaller-hardware"] | None = pydantic.Field(
+        None,
+        description="the rule fires and absorbs others only together with an accepted suggestion (alternative), or if "
+        "smaller hardware holds a service (smaller-hardware), which the finding names with its price",
     )
     open: Literal["bound", "leave"] = pydantic.Field(
         "leave",

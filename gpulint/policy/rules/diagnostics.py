@@ -19,7 +19,7 @@ from gpulint.policy.conditions import cel, condition_diagnostics
 from gpulint.policy.config import schema
 from gpulint.policy.config.settings import FILE as SETTINGS
 from gpulint.policy.rules import document_rules, rule
-from gpulint.policy.rules.rule import Rule, RuleError
+from gpulint.policy.rules.rule import ALTERNATIVE, Rule, RuleError
 from gpulint.report.model import Location
 from gpulint.source import documents, os_errors
 from gpulint.source.documents import Document
@@ -260,7 +260,7 @@ def _find_mistakes(found: Rule, document: Document) -> Iterator[str]:
             if name and name not in glossary():
                 listed = (key, index) if key in ("at", "change") else (key,)
                 yield _prefix_location(document.locate(listed), _explain_unknown(name))
-    if found.only_with and not found.change:
+    if found.only_with == ALTERNATIVE and not found.change:
         yield _prefix_location(
             document.locate(("only_with",), key=True),
             "only_with needs a fact that a suggestion may change, for example change: [gpus_per_pod]",

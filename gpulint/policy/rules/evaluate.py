@@ -27,7 +27,7 @@ from gpulint.report.model import (
     Suggestion,
 )
 from gpulint.version import SITE
-from gpulint.workload import Origin, Role, Value, Workload
+from gpulint.workload import Origin, Role, Value, Workload, list_occurrences
 
 INSTANCE_FAMILIES = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
@@ -69,6 +69,8 @@ LABELS: Mapping[str, str] = {
     "startup_budget_s": "{key}: kills after {value}",
     "time_limit_missing": "no --time",
     "unavailable_argument": "{value} is not in this release",
+    "misspelt_argument": "{value} is unknown",
+    "unexpanded_reference": "{value} is not expanded",
     "unexpanded_variable": "${{{value}}} is not expanded",
     "unknown_argument": "{value} is unknown",
     "unlocked_devices": "{value} without IPC_LOCK",
@@ -102,6 +104,8 @@ LABEL_MAX = 80
 """A longer value is left out of a label: the line above shows it."""
 FITTED = ("fitted: ", "measured: ")
 """How the values of fitted rows begin; their sources are in the reference of facts."""
+ROOM, ROOM_SHARE = "_room_bytes", 0.25
+"""Quantities of memory that is left, and the share of a GPU's memory above which only the worst case fails."""
 TEXTS = frozenset({"python", "notebook", "shell"})
 """Formats of files that a checked one only names: it starts them, or takes a value from them."""
 
@@ -136,12 +140,15 @@ class RuleDefect(Exception):
 
 
 def select(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
-    """Yield the rules that apply to this role."""
-    if role.text("device") not in ("", "gpu"):
+    """Yield the rules that apply to this role: without a GPU, those about what its own words state."""
+    device = role.text("device")
+    if device not in ("", "gpu", "cpu"):
         return
     is_part = bool(role.text("part_of"))
     for rule in rules:
         target = rule.target
+        if device == "cpu" and not (target.anywhere and all(name in role.fields for name in cel.find_names(rule.when))):
+            continue
         if is_part and rule.family in INSTANCE_FAMILIES:
             continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
@@ -217,8 +224,17 @@ def _is_plausible(rule: Rule, facts: Facts) -> bool:
 
     A scenario sets every uncertain term to its worst value at once. A note that contradicts its own interval is a false alarm.
     """
-    values = {name: _end(name, facts) for name in cel.find_names(rule.when)}
+    names = cel.find_names(rule.when)
+    if any(_has_room(name, facts) for name in names):
+        return False
+    values = {name: _end(name, facts) for name in names}
     return cel.evaluate(rule.when, values) is True
+
+
+def _has_room(name: str, facts: Facts) -> bool:
+    """True if a quantity is the memory that a step leaves, and it likely leaves more than `ROOM_SHARE` of the GPU's."""
+    room, memory = (facts.number(name), facts.number("device_memory_bytes")) if name.endswith(ROOM) else (None, None)
+    return room is not None and memory is not None and room > ROOM_SHARE * memory
 
 
 def _end(name: str, facts: Facts) -> Value:
@@ -283,6 +299,18 @@ def _list_grounds(facts: Facts, names: Iterable[str], declared: Role) -> Iterato
         grouped.items(), key=lambda entry: (not entry[0][2], entry[0][0] == "catalog")
     ):
         yield Ground(kind, source, tuple(names), place.location() if place else None)
+
+
+def list_further(verdict: Verdict, workload: Workload, facts: Facts) -> Iterator[tuple[Finding, Facts]]:
+    """Yield the findings about the other places in a role where the same mistake occurs, each with its facts."""
+    known, rule = verdict.facts or facts, verdict.rule
+    name = next((name for name in rule.at if name in known.role.fields), "")
+    for occurrence in list_occurrences(known.role.fields, name):
+        there = known.variant(known.role.having(**occurrence))
+        if count_scenarios(rule, there) in (1, 2, 3):
+            finding = make_finding(verdict._replace(facts=there), workload, there)
+            value = str(occurrence[name].value)
+            yield finding._replace(fingerprint=fingerprint(finding.fingerprint, value)), there
 
 
 def _find_literal(name: str, origin: Origin, facts: Facts) -> Related | None:

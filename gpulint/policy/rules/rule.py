@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from gpulint.source.documents import Document
 
 
+ALTERNATIVE, SMALLER_HARDWARE = "alternative", "smaller-hardware"
+"""What a rule may fire only with: an accepted suggestion, or smaller hardware that holds a service."""
+
+
 class RuleError(ValueError):
     """A rule file that cannot be used. The message starts with its location."""
 
@@ -25,7 +29,7 @@ class Target(NamedTuple):
     """What a rule applies to. Only a rule that applies can be not evaluated; empty matches everything.
 
     `engine` names engines, `does` capabilities: a rule applies to every engine that has all of them, and with `unknown`
-    also to a program that is not known to run one.
+    also to a program that is not known to run one. `anywhere` includes containers without a GPU, such as launchers.
     """
 
     scope: str
@@ -33,6 +37,7 @@ class Target(NamedTuple):
     engine: tuple[str, ...] = ()
     does: tuple[str, ...] = ()
     unknown: bool = False
+    anywhere: bool = False
 
     def includes_engine(self, name: str) -> bool:
         """Return whether the rule is about workloads that this engine runs."""
@@ -187,11 +192,13 @@ def parse(name: str, family: str, data: object, path: Path | None = None) -> Rul
 
 def _read_target(data: Mapping[str, object]) -> Target:
     """Return the target of a rule file's `for`, whose engine is a name, a list of names, or what an engine does."""
-    engine = data.get("engine")
+    engine, anywhere = data.get("engine"), data.get("anywhere") is True
     if isinstance(engine, dict):
         does = _read_words(engine.get("does"))
-        return Target(str(data["scope"]), _read_words(data.get("kind")), (), does, engine.get("unknown", False))
-    return Target(str(data["scope"]), _read_words(data.get("kind")), _read_words(engine))
+        return Target(
+            str(data["scope"]), _read_words(data.get("kind")), (), does, engine.get("unknown", False), anywhere
+        )
+    return Target(str(data["scope"]), _read_words(data.get("kind")), _read_words(engine), anywhere=anywhere)
 
 
 def _read_words(value: object) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def _errors(report: Report) -> Iterator[tuple[str, str]]:
     for finding in report.open:
         yield finding.location.path, _finding(finding)
     for skip in report.skipped:
-        yield skip.path, _file_error("info", f"not checked: {skip.reason}", "not-checked")
+        yield skip.path, _file_error("info", f"not checked: {skip.reason}", "not-checked", skip.line)
 
 
 def _finding(finding: Finding) -> str:
@@ -41,6 +41,6 @@ def _fault(failure: Failure) -> str:
     return _file_error("error", message, "internal-error")
 
 
-def _file_error(grade: str, message: str, name: str) -> str:
-    attributes = {"line": 1, "severity": grade, "message": message, "source": f"gpulint.{name}"}
+def _file_error(grade: str, message: str, name: str, line: int = 1) -> str:
+    attributes = {"line": line, "severity": grade, "message": message, "source": f"gpulint.{name}"}
     return render_element("error", attributes)

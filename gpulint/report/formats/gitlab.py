@@ -48,14 +48,14 @@ def _fault(failure: Failure) -> dict[str, object]:
 
 
 def _unread(skip: Skip) -> dict[str, object]:
-    return _file_issue(skip.path, "not-checked", f"not checked: {skip.reason}", UNREAD)
+    return _file_issue(skip.path, "not-checked", f"not checked: {skip.reason}", UNREAD, skip.line)
 
 
-def _file_issue(path: str, name: str, message: str, grade: str) -> dict[str, object]:
+def _file_issue(path: str, name: str, message: str, grade: str, line: int = 1) -> dict[str, object]:
     return {
         "description": message,
         "check_name": name,
         "fingerprint": fingerprints.hash_words(name, path, message),
         "severity": grade,
-        "location": {"path": path, "lines": {"begin": 1, "end": 1}},
+        "location": {"path": path, "lines": {"begin": line, "end": line}},
     }

@@ -13,6 +13,7 @@ from gpulint.report.formats import comparison as formats_comparison
 from gpulint.report.formats import finding_lines, node_pools, summary_line
 from gpulint.report.formats.finding_lines import CONFIDENCE
 from gpulint.report.model import Comparison, Failure, Finding, HintUse, Report, RuleCard, Skip
+from gpulint.report.report import STATING_GPUS
 
 MARKER = "<!-- gpulint report{} -->"
 """The first line of every comment, with its key if a repository has several gates."""
@@ -166,7 +167,8 @@ def _render_suppressed(finding: Finding) -> str:
 
 
 def _render_skipped(skip: Skip) -> str:
-    return f"{format_code(skip.path)}: {format_code(skip.reason)}"
+    place = f"{skip.path}:{skip.line}" if skip.cause in STATING_GPUS else skip.path
+    return f"{format_code(place)}: {format_code(skip.reason)}"
 
 
 # ---- literal text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpulint.report import json_text
 from gpulint.report.formats import suggestion_lines
 from gpulint.report.model import Failure, Finding, Location, Report, RuleCard, Severity, Skip
+from gpulint.report.report import STATING_GPUS
 from gpulint.version import PROJECT
 
 GRADES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
@@ -37,7 +38,10 @@ def _fault(failure: Failure) -> dict[str, object]:
 
 
 def _unread(skip: Skip) -> dict[str, object]:
-    return _file_diagnostic(skip.path, "INFO", f"not checked: {skip.reason}", "not-checked")
+    found = _file_diagnostic(skip.path, "INFO", f"not checked: {skip.reason}", "not-checked")
+    if skip.cause not in STATING_GPUS:
+        return found
+    return {**found, "location": {"path": skip.path, "range": {"start": {"line": skip.line}}}}
 
 
 def _file_diagnostic(path: str, grade: str, message: str, name: str) -> dict[str, object]:

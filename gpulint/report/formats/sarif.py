@@ -27,6 +27,7 @@ from gpulint.report.model import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.report.report import STATING_GPUS
 from gpulint.report.verdicts import NOT_EVALUATED
 from gpulint.version import PROJECT, __version__
 
@@ -312,7 +313,8 @@ def _fault(failure: Failure) -> Object:
 
 
 def _unread(skip: Skip) -> Object:
-    return _notification("not-checked", "warning", f"not checked: {skip.reason}", skip.path)
+    line = skip.line if skip.cause in STATING_GPUS else None
+    return _notification("not-checked", "warning", f"not checked: {skip.reason}", skip.path, line)
 
 
 def _not_evaluated(workload: WorkloadSummary, role: RoleSummary) -> Object:
@@ -338,10 +340,11 @@ def _hint(use: HintUse) -> Object:
     return _notification("hint", "note", message, use.path)
 
 
-def _notification(name: str, level: str, message: str, path: str) -> Object:
+def _notification(name: str, level: str, message: str, path: str, line: int | None = None) -> Object:
+    region = {"region": {"startLine": line}} if line else {}
     return {
         "descriptor": {"id": name, "index": list(NOTIFICATIONS).index(name)},
         "level": level,
         "message": {"text": _inert(message)},
-        "locations": [{"physicalLocation": {"artifactLocation": _artifact(path)}}],
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(path), **region}}],
     }

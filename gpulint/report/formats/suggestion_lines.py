@@ -40,6 +40,8 @@ def render_edit(edit: Edit, place: Location) -> str:
         where = f"{path}{edit.location.line}:{edit.location.column}  "
     if not edit.old:
         return f"{where}add {safe(edit.new)}"
+    if edit.how == "remove":
+        return f"{where}remove the entry of {safe(edit.old)}"
     return f"{where}{safe(edit.old)} → {safe(edit.new)}"
 
 
@@ -64,7 +66,7 @@ def render_fits(fits: Sequence[Fit]) -> Iterator[str]:
         listed = f" (list, {fit.prices})" if fit.prices else ""
         cost = "" if fit.cost_usd_per_hour is None else f", ${fit.cost_usd_per_hour:,.2f}/h{listed}"
         count = f"with {fit.gpus}: " if index else ""
-        yield f"{count}{fit.gpus} × {fit.name}{where}{ranks}{cost}"
+        yield f"{count}{fit.hardware}{where}{ranks}{cost}"
 
 
 def _summarise_sizes(names: Sequence[str]) -> str:

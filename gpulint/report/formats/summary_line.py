@@ -17,7 +17,7 @@ from gpulint.report.model import (
     Spent,
     WorkloadSummary,
 )
-from gpulint.report.report import SUSPICIOUS
+from gpulint.report.report import STATING_GPUS, SUSPICIOUS
 from gpulint.report.verdicts import NOT_EVALUATED
 
 NAMED_MAX = 8
@@ -77,11 +77,12 @@ def render_remarks(report: Report) -> Iterator[str]:
 
 
 def _count_unchecked(skipped: Sequence[Skip]) -> Iterator[str]:
-    """Yield how many files were not checked, by reason, with the paths of those whose cause can fail the gate."""
+    """Yield how many files were not checked, by reason, with the places of those that may state GPUs or can fail the gate."""
     paths: dict[str, list[str]] = {}
     for skip in skipped:
-        paths.setdefault(skip.reason, []).append(skip.path)
-    named = {skip.reason for skip in skipped if skip.cause in SUSPICIOUS}
+        place = f"{skip.path}:{skip.line}" if skip.cause in STATING_GPUS else skip.path
+        paths.setdefault(skip.reason, []).append(place)
+    named = {skip.reason for skip in skipped if skip.cause in SUSPICIOUS or skip.cause in STATING_GPUS}
     for reason, files in sorted(paths.items()):
         listed = [
             *map(safe, files[:NAMED_MAX]),

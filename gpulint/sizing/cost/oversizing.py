@@ -42,6 +42,81 @@ def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
     return copy_bytes / device_memory_bytes
 
 
+def model_share(copy_bytes: float, service_memory_bytes: float) -> float:
+    """Minimum share of the memory of all GPUs of a service that one whole replica needs.
+
+    model_share = copy_bytes / service_memory_bytes
+
+    Args:
+        copy_bytes: weights and one longest sequence [bytes]. service_memory_bytes: of all its GPUs [bytes].
+    Returns:
+        [ratio]
+
+    >>> model_share(3.2, 640.0)
+    0.005
+
+    Source: definition.
+    """
+    return copy_bytes / service_memory_bytes
+
+
+def service_memory_bytes(device_memory_bytes: float, workload_gpus: float) -> float:
+    """Memory of all GPUs of a service.
+
+    service_memory_bytes = device_memory_bytes · workload_gpus
+
+    Args:
+        device_memory_bytes: of one GPU [bytes]. workload_gpus: of all replicas.
+    Returns:
+        [bytes]
+
+    >>> service_memory_bytes(80.0, 8)
+    640.0
+
+    Source: definition.
+    """
+    return device_memory_bytes * workload_gpus
+
+
+def limit_bytes(
+    weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int, pipeline_parallel: int, service_batch: float
+) -> float:
+    """Weights of one replica, and KV cache of as many longest sequences as the service runs at once.
+
+    limit_bytes = weight_bytes + kv_needed_bytes · tp · pp · service_batch
+
+    Args:
+        weight_bytes: of the model [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
+        tensor_parallel, pipeline_parallel: ranks of the present layout. service_batch: requests that all replicas run at once.
+    Returns:
+        [bytes]; an upper bound where ranks hold the same KV entries.
+
+    >>> limit_bytes(3.0, 0.25, 1, 1, 32)
+    11.0
+
+    Source: definition.
+    """
+    return weight_bytes + kv_needed_bytes * tensor_parallel * pipeline_parallel * service_batch
+
+
+def limit_share(limit_bytes: float, service_memory_bytes: float) -> float:
+    """Share of the memory of all GPUs of a service that all requests need that it runs at once.
+
+    limit_share = limit_bytes / service_memory_bytes
+
+    Args:
+        limit_bytes: weights and all longest sequences [bytes]. service_memory_bytes: of all its GPUs [bytes].
+    Returns:
+        [ratio]
+
+    >>> limit_share(11.0, 640.0)
+    0.0171875
+
+    Source: definition.
+    """
+    return limit_bytes / service_memory_bytes
+
+
 def load_share(
     target_tokens_per_s: float | None,
     target_requests_per_s: float | None,
@@ -90,6 +165,24 @@ def enough_replicas(load_share: float, service_replicas: float) -> int:
         70 to 80 %).
     """
     return max(_AVAILABLE, math.ceil(load_share * service_replicas / _BUSY))
+
+
+def enough_data_parallel(load_share: float, data_parallel: int) -> int:
+    """Data-parallel ranks of each instance that carry the declared load at 80 % of their capacity.
+
+    enough_data_parallel = max(1, ceil(load_share · data_parallel / 0.8))
+
+    Args:
+        load_share: of all ranks. data_parallel: present ranks of an instance.
+    Returns:
+        ranks; one pod fails as a whole, so a second rank keeps nothing available.
+
+    >>> enough_data_parallel(0.1, 2), enough_data_parallel(0.39, 8)
+    (1, 4)
+
+    Source: as enough_replicas.
+    """
+    return max(1, math.ceil(load_share * data_parallel / _BUSY))
 
 
 _BUSY = 0.8

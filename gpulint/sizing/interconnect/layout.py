@@ -215,4 +215,44 @@ def shard_remainder(
     return max((width // tensor_parallel % group for width in widths), default=0)
 
 
+def expert_shard_columns(moe_intermediate: int | None, tensor_parallel: int, expert_ranks: int) -> int:
+    """Columns of each routed expert on one rank.
+
+    expert_shard_columns = moe_intermediate / tp, or all of them where experts are spread over ranks whole
+
+    Args:
+        moe_intermediate: width of an expert, else None. tensor_parallel: ranks.
+        expert_ranks: ranks that experts are spread over whole.
+    Returns:
+        columns; 0 for a dense model.
+
+    >>> expert_shard_columns(1536, 8, 1), expert_shard_columns(1536, 8, 8), expert_shard_columns(None, 8, 1)
+    (192, 1536, 0)
+
+    Source: definition.
+    """
+    return (moe_intermediate or 0) // (tensor_parallel if expert_ranks == 1 else 1)
+
+
+def split_block_columns(weight_format: str, expert_shard_columns: int) -> int:
+    """Columns of an expert's shard beyond a multiple of the quantisation block of its weights.
+
+    split_block_columns = expert_shard_columns mod 128, for weights in blocks of FP8
+
+    Args:
+        weight_format: in memory. expert_shard_columns: of each expert on one rank.
+    Returns:
+        columns; 0 for other formats.
+
+    >>> split_block_columns("fp8-block", 192), split_block_columns("fp8-block", 384), split_block_columns("fp8", 192)
+    (64, 0, 0)
+
+    Source: vLLM v0.10.1 to v0.25.0, model_executor/layers/quantization/fp8.py, Fp8MoEMethod.create_weights; SGLang v0.5.23,
+        srt/layers/quantization/fp8.py, create_fp8_moe_weight_: both raise ValueError ("is not divisible by weight
+        quantization block_n").
+    """
+    return expert_shard_columns % _GROUPS[_BLOCKS] if weight_format == _BLOCKS else 0
+
+
+_BLOCKS = "fp8-block"
 _GROUPS = {"int4-g32": 32, "int4-g64": 64, "int4-g128": 128, "int8-g128": 128, "fp8-block": 128}

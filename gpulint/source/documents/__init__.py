@@ -36,8 +36,9 @@ FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 50_000
 DUPLICATES_MAX = 100
 LOST, KEPT = "only the last one counts", "nothing is lost, but one of the two can go"
-REFUSES_DUPLICATES = re.compile(r"^(?:apiVersion|services)\s*:", re.MULTILINE)
-"""A key of files whose readers refuse a repeated key even if its value is the same: Kubernetes and Docker Compose."""
+REFUSED = "Docker Compose refuses the file"
+REFUSES_DUPLICATES = re.compile(r"^services\s*:", re.MULTILINE)
+"""A key of files whose reader refuses a repeated key even if its value is the same: Docker Compose. kubectl takes the last."""
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """The start of multipart node user data, whatever its suffix."""
@@ -53,6 +54,7 @@ SUFFIXES = {
 }
 TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Suffixes of templates. A template that parses as its target format is read."""
+_PLACEHOLDER = re.compile(r":\s+<[^<>]+>\s*$")
 _TEXTS = frozenset({"shell", "template", programs.PYTHON})
 """Formats whose document is one text, in which a `#` can start a comment."""
 _MOSTLY_DATA = frozenset({"json", "toml"})
@@ -251,8 +253,15 @@ def find_format(name: str) -> str:
     stem, dot, suffix = last.rpartition(".")
     suffix = suffix.lower()
     if suffix in TEMPLATES and dot:
-        return find_format(stem) or "yaml"
-    return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
+        return "yaml" if recipes.is_build(stem) else find_format(stem) or "yaml"
+    found = SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
+    return found or ("shell" if recipes.is_build(last) else "")
+
+
+def is_build(path: str) -> bool:
+    """Return whether a file of that path builds an image: a Dockerfile."""
+    name = path.rpartition("/")[2]
+    return recipes.is_build(name) and not programs.find_format(name) and find_format(name) == "shell"
 
 
 def _format_of(path: str, text: str) -> str | Skipped:
@@ -393,7 +402,9 @@ class _Loading:
             self._shell()
         elif text.startswith(NOT_ONE_DOCUMENT):
             self.skips.append(Skipped("a MIME message of several parts", "language"))
-        elif re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
+        elif (
+            re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES or _is_placeholder(self.text, error)
+        ):
             self._add_template(text, base)
         else:
             self.skips.append(Skipped("invalid syntax", "syntax"))
@@ -432,11 +443,18 @@ class _Loading:
             return
         strict = REFUSES_DUPLICATES.search(text) is not None
         for first, second, differs in found[:DUPLICATES_MAX]:
-            kind, loss = ("duplicate-key", LOST) if differs or strict else ("repeated-key", KEPT)
+            kind = "duplicate-key" if differs or strict else "repeated-key"
+            loss = REFUSED if strict else LOST if differs else KEPT
             message = f"`{second.value}` is stated twice in one mapping; {loss}"
             related = (("first stated here", places.locate(self.path, self.text, first.start, first.end)),)
             location = places.locate(self.path, self.text, second.start, second.end)
             self.problems.append(Problem(kind, message, location, related))
+
+
+def _is_placeholder(text: str, error: InvalidSyntaxError) -> bool:
+    """Whether the value on the line of a syntax error is a placeholder such as `<TODO: the address>`."""
+    line = text[text.rfind("\n", 0, error.start) + 1 :].partition("\n")[0]
+    return _PLACEHOLDER.search(line) is not None
 
 
 def _decode(content: bytes) -> str:

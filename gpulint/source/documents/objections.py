@@ -10,6 +10,7 @@ from gpulint.source.documents.nodes import InvalidSyntaxError
 
 _TAB = "a tab indents this line; YAML allows only spaces there"
 _INDENTED = "the indentation of this line does not fit the lines above it"
+_WITHOUT_KEY = "the line above is text without a key, so nothing can follow it"
 _PLAIN_WORDS = {
     "did not find expected key": f"{_INDENTED}, or a quote, bracket or colon is missing just before",
     "did not find expected '-' indicator": f"{_INDENTED}: a list item (`-`) is expected here",
@@ -25,6 +26,7 @@ _PLAIN_WORDS = {
     "did not find expected node content": "a value is expected here, and this character cannot start one; quote it",
 }
 _AT_CONTEXT = ("could not find expected ':'", "found unexpected end of stream", "found unexpected document indicator")
+_STRUCTURED = re.compile(r":(?:\s|$)|^\s*-\s", re.MULTILINE)
 _FLOW_THEN_TEXT = re.compile(r"(?:(?<=[:\-,]\s)|^)\s*(?P<value>[\[{][^\[\]{}\n]*[\]}][^\s,#\]}:].*)")
 
 
@@ -40,7 +42,10 @@ def explain(text: str, chunk: str, base: int, error: Exception) -> InvalidSyntax
         start, end = line_start + match.start("value"), line_start + match.end("value")
         if start < offset < end:
             return InvalidSyntaxError(_flow_message(text[start]), start, end)
-    return InvalidSyntaxError(_explain_problem(error, line, offset - line_start), offset)
+    message = _explain_problem(error, line, offset - line_start)
+    above = text[base:line_start].strip()
+    is_text = message == _INDENTED and above and not _STRUCTURED.search(above)
+    return InvalidSyntaxError(_WITHOUT_KEY if is_text else message, offset)
 
 
 def _flow_message(opening: str) -> str:

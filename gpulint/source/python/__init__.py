@@ -19,7 +19,7 @@ class Evaluated(NamedTuple):
 
     `returned` are the last results of its functions by their nodes. `points` are the places where somebody else decides
     how it goes on, and `count_steps` says what it cost to evaluate. `enter_rest` also enters the functions and classes that
-    nothing calls, and adds their calls.
+    nothing calls, and adds their calls. `list_variables` are those of its environment that it has set or was given.
     """
 
     modules: Mapping[str, Scope]
@@ -28,6 +28,7 @@ class Evaluated(NamedTuple):
     enter_rest: Callable[..., None]
     points: Mapping[tuple[object, ...], Point] = {}
     count_steps: Callable[[], int] = lambda: 0
+    list_variables: Callable[[], Mapping[str, Given]] = dict
 
 
 def evaluate(
@@ -56,5 +57,11 @@ def evaluate(
     program = Program(find, words, environment, open_environment, known, ways, unstated)
     program.start(path, module, functions)
     return Evaluated(
-        program.modules, program.calls, program.returned, program.enter_rest, program.points, program.count_steps
+        program.modules,
+        program.calls,
+        program.returned,
+        program.enter_rest,
+        program.points,
+        program.count_steps,
+        lambda: program.environment,
     )

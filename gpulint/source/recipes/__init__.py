@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gpulint.source.recipes.translated import Builder, Recipe, Translated
 
-__all__ = ["Builder", "Recipe", "Translated", "find_dialect", "read"]
+__all__ = ["Builder", "Recipe", "Translated", "find_dialect", "is_build", "read"]
 
 NAMES = {
     "makefile": "makefile",
@@ -28,6 +28,15 @@ VARIANT = re.compile(r"(makefile|procfile)\.\w+")
 """Files beside the one of the plain name, such as Procfile.dev."""
 OTHER_FILES = frozenset({"in", "am", "py", "md", "txt", "lock", "j2", "win", "mak"})
 """Suffixes that make another file of such a name: templates of Automake, and text."""
+IMAGES = r"(?:docker|container)file[\w.-]*|[\w.-]+\.(?:docker|container)file"
+"""Names in lower case of files that build an image, such as `Dockerfile.gpu`, `DockerfileOllama` and `chat.dockerfile`."""
+OTHER_IMAGES = frozenset(
+    {
+        *("dockerignore", "containerignore", "lock", "bak", "orig", "rej", "log", "patch", "diff"),
+        *("md", "txt", "rst", "html", "pdf", "png", "svg", "jpg", "jpeg", "gif", "webp"),
+    }
+)
+"""Suffixes that make another file of such a name."""
 
 
 def find_dialect(path: str) -> str:
@@ -47,3 +56,11 @@ def read(path: str, text: str) -> Iterator[Recipe]:
     if dialect:
         module = importlib.import_module(f"{__name__}.{dialect}")
         yield from module.read(text)
+
+
+def is_build(name: str) -> bool:
+    """Return whether a file name, without its folder, is one of a Dockerfile, which holds no recipes."""
+    lowered = name.lower()
+    if "file" not in lowered or not re.fullmatch(IMAGES, lowered):
+        return False
+    return lowered.rpartition(".")[2] not in OTHER_IMAGES

@@ -15,7 +15,7 @@ from gpulint.adapters.pods.placement import PARTITION_KEY
 from gpulint.catalog import gpu_sharing, hardware, resource_names
 from gpulint.report.model import Edit, Location
 from gpulint.source.documents import Path
-from gpulint.suggestions.edits import accelerator_names, exact_places, insertions
+from gpulint.suggestions.edits import accelerator_names, container_settings, exact_places, insertions
 from gpulint.suggestions.edits import values as edits_values
 from gpulint.suggestions.edits.exact_places import ExactLocation
 from gpulint.workload import Field, Origin, Role, Value
@@ -107,7 +107,11 @@ def _write_value(role: Role, name: str, value: Value, values: Mapping[str, Value
         return _write_gpus(role, value, values)
     if name == "sharing":
         return _write_sharing(role, str(value))
+    if container_settings.handles(name, value):
+        return container_settings.write(role, name, value)
     if field is None or not field.origins:
+        if role.arguments is None and len(values) == 1 and (listed := insertions.add_argument_list(role, name, value)):
+            return listed
         return _write_slice(role, str(value)) if name == "mig_profile" else insertions.insert(role, name, value)
     if name == "accelerator":
         return _write_product(field, accelerator_names.relabel(role, str(value), values))

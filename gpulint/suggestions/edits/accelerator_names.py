@@ -115,8 +115,10 @@ def is_hosted(role: Role, product: str, gpus: Value) -> bool:
         return True
     if _is_own_cluster(role) and not _is_declared(role.available, product):
         return False
-    had = [offer for offer in offers.list_offers(role.available, find_cloud(role), product) if offer.node_gpus >= gpus]
-    return any(not offer.instance_type or _has_cpu_and_memory(role, offer.instance_type) for offer in had) or not had
+    offered = offers.list_offers(role.available, find_cloud(role), product)
+    had = [offer for offer in offered if offer.node_gpus >= gpus]
+    fits = any(not offer.instance_type or _has_cpu_and_memory(role, offer.instance_type) for offer in had)
+    return fits or not offered
 
 
 def _is_own_cluster(role: Role) -> bool:

@@ -52,6 +52,18 @@ def _add_argument(role: Role, last: Origin, name: str, value: Value) -> Sequence
     return None if written is None else [Edit(name, beside.location(), "", written, "argument")]
 
 
+def add_argument_list(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
+    """Return the edit that adds the list of arguments with its first one to a Model of KubeAI; None for other objects."""
+    document = role.anchor.document
+    of_kubeai = str(document.get(("apiVersion",))).startswith("kubeai.org/")
+    argument = engines.render_argument(role.text("engine"), role.text("engine_version"), name, value)
+    spec = document.get(("spec",))
+    if not of_kubeai or argument is None or " " in argument or not isinstance(spec, dict) or "args" in spec:
+        return None
+    beside = exact_places.locate(Origin(document, ("spec", next(iter(spec), "")), key=True))
+    return [Edit(name, beside.location, "", f"args: [{argument}]", "key")] if beside else None
+
+
 def _quote(argument: str, beside: Origin) -> str | None:
     """Return an argument as one word, quoted where a shell reads it.
 

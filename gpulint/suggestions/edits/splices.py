@@ -73,6 +73,8 @@ def locate(edit: Edit, documents: Sequence[Document], text: str) -> TextEdit:
             return _add_argument(edit, document, text, start, end, steps)
         case "key":
             return _add_key(edit, document, text, start, steps)
+        case "item":
+            return _add_item(edit, document, text, start)
         case "remove":
             return _remove(text, steps)
     return _replace(edit, document, text, start, end, steps)
@@ -301,6 +303,31 @@ def _add_key(edit: Edit, document: Document, text: str, start: int, steps: Seque
     margin = indent.replace("-", " ")
     written = "".join(f"{_find_break(text, first)}{margin}{line}" for line in _render_entry(edit.new, text, key, value))
     return TextEdit(stop, stop, written)
+
+
+def _add_item(edit: Edit, document: Document, text: str, start: int) -> TextEdit:
+    """Return the insertion of an item, in braces, after the one at the place."""
+    items, item = _find_item(document, start)
+    if document.format != "yaml" or items is None or item is None or item.target is not None:
+        raise Inexact("the place is not an item of a YAML list")
+    if text[items.start] == "[":
+        return TextEdit(item.end, item.end, f", {edit.new}")
+    first, stop = _find_line(text, item.start, item.end)
+    dash = re.match(r"[ \t]*-[ \t]+", text[first : item.start])
+    if dash is None or dash.end() != item.start - first or item.style in ("|", ">"):
+        raise Inexact("the item before it is not on lines of its own")
+    return TextEdit(stop, stop, f"{_find_break(text, first)}{dash[0]}{edit.new}")
+
+
+def _find_item(document: Document, start: int) -> tuple[Node | None, Node | None]:
+    """Return the outermost list that has an item at an offset, and the item."""
+    steps = _find_steps(document, start)
+    found = (
+        (above.node, step.node)
+        for above, step in itertools.pairwise(steps)
+        if step.key is None and step.node.start == start
+    )
+    return next(found, (None, None))
 
 
 def _render_entry(new: str, text: str, key: Node, value: Node) -> Iterator[str]:

@@ -21,6 +21,8 @@ USUAL_UTILIZATION = 0.9
 
 USUAL_STATIC_FRACTION = 0.9
 """Leaves a tenth of GPU memory to the forward pass; the rules check whether that is enough."""
+SHARE_STEP = 0.05
+"""Shares of GPU memory are proposed in multiples of this."""
 HIGHEST_UTILIZATION = 0.95
 """The highest share with which engines still start alone on a GPU: the CUDA context takes half a
 GiB.
@@ -78,6 +80,7 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
         whole = math.ceil(now)
         yield Candidate(f"a whole number: {name_gpus(whole)}", {"gpus_per_pod": whole})
         return
+    yield from _propose_larger_machine(facts)
     most = find_count(facts, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
         yield Candidate(f"{name_gpus(most)}, as many as the machine has", {"gpus_per_pod": most})
@@ -96,6 +99,18 @@ def propose_gpus(facts: Facts) -> Iterator[Candidate]:
             trade_off = "" if count > now else "less total memory bandwidth"
             title = f"{name_gpus(count)} with tensor parallel {count}"
             yield Candidate(title, {"gpus_per_pod": count, "tensor_parallel": count}, trade_off)
+
+
+def _propose_larger_machine(facts: Facts) -> Iterator[Candidate]:
+    """Yield the machine type of the same cloud and accelerator that holds all ranks of a pod, if the named one does not."""
+    now, needed = hardware.node(facts.role.text("instance_type")), find_count(facts, "parallel_size")
+    pods = facts.expected("pods_per_replica")
+    if now is None or not needed or pods != 1 or needed <= now.node_gpus:
+        return
+    larger = offers.find_cheapest(facts.role.available, now.accelerator, needed, now.cloud)
+    if larger and larger.instance_type:
+        values: dict[str, Value] = {"gpus_per_pod": needed, "instance_type": larger.instance_type}
+        yield Candidate(f"{larger.instance_type} with {name_gpus(larger.node_gpus)}", values)
 
 
 MEANT = "no GPUs for further ranks, if they were intended"
@@ -145,8 +160,8 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
 
 @generates("max_model_len")
 def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
-    """Yield round sequence lengths that fit in the worst scenario and that the checkpoint supports,
-    longest first.
+    """Yield the context of the checkpoint if it fits in the worst scenario, then round lengths that do, longest
+    first.
     """
     trained = find_count(facts, "trained_context")
     fitting = facts.scenarios("kv_cache_tokens")
@@ -155,7 +170,8 @@ def propose_max_model_len(facts: Facts) -> Iterator[Candidate]:
         limits.append(int(fitting.worst))  # type: ignore[arg-type]
     now = find_count(facts, "max_model_len")
     longest = min(limits, default=0)
-    for length in _list_round_lengths(longest):
+    exact = (trained,) if trained and trained == longest else ()
+    for length in dict.fromkeys((*exact, *_list_round_lengths(longest))):
         if now is None or length < now:
             yield Candidate(
                 f"sequences of at most {length:,} tokens", {"max_model_len": length}, "longer requests are rejected"
@@ -170,16 +186,28 @@ def _list_round_lengths(longest: int) -> Iterator[int]:
 
 @generates("gpu_memory_utilization")
 def _propose_memory_utilization(facts: Facts) -> Iterator[Candidate]:
-    """Yield the engine's default share if less is declared, or the highest share if more is."""
+    """Yield the least share that holds what is needed and the engine's default if less is declared, or the highest
+    share if more is.
+    """
     now = facts.expected("gpu_memory_utilization")
     if isinstance(now, float) and now < USUAL_UTILIZATION:
-        title = f"{USUAL_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
-        yield Candidate(
-            title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "less memory for other programs on the GPU"
-        )
+        for share in dict.fromkeys((*_list_enough_shares(facts, now), USUAL_UTILIZATION)):
+            title = f"{share:.0%} of GPU memory instead of {now:.0%}"
+            yield Candidate(title, {"gpu_memory_utilization": share}, "less memory for other programs on the GPU")
     elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
         title = f"{HIGHEST_UTILIZATION:.0%} of GPU memory instead of {now:.0%}"
         yield Candidate(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "less KV cache")
+
+
+def _list_enough_shares(facts: Facts, now: float) -> Iterator[float]:
+    """Yield the two smallest round shares that hold what the engine lacks in the worst scenario."""
+    room, memory = facts.scenarios("headroom_bytes"), facts.expected("device_memory_bytes")
+    if isinstance(room, Missing) or not isinstance(room.worst, int | float) or not isinstance(memory, int | float):
+        return
+    least = math.ceil((now - room.worst / memory) / SHARE_STEP)
+    for count in (least, least + 1):
+        if room.worst < 0 and count * SHARE_STEP < USUAL_UTILIZATION:
+            yield round(count * SHARE_STEP, 2)
 
 
 @generates("static_memory_fraction")

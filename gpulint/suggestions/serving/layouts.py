@@ -58,6 +58,20 @@ def _propose_data_parallel(facts: Facts) -> Iterator[Candidate]:
             yield Candidate(f"data parallel {more} × tensor parallel {left} on the same GPUs", values, ONE_COPY)
 
 
+@generates("enough_data_parallel")
+def _propose_fewer_ranks(facts: Facts) -> Iterator[Candidate]:
+    """Yield the data-parallel ranks that carry the declared load, on as many GPUs as they take."""
+    copies, fewer = find_count(facts, "data_parallel"), facts.scenarios("enough_data_parallel")
+    ranks = (find_count(facts, "tensor_parallel") or 0) * (find_count(facts, "pipeline_parallel") or 0)
+    if not copies or not ranks or isinstance(fewer, Missing) or not isinstance(fewer.worst, int):
+        return
+    if fewer.worst < copies and facts.expected("gpus_per_pod") == copies * ranks:
+        gpus = fewer.worst * ranks
+        values: dict[str, Value] = {"data_parallel": fewer.worst, "gpus_per_pod": gpus}
+        title = f"data parallel {fewer.worst} on {escaping.count(gpus, 'GPU')}"
+        yield Candidate(title, values, "no spare capacity beyond the declared load")
+
+
 @generates("replicas")
 def _propose_replicas(facts: Facts) -> Iterator[Candidate]:
     """Yield the same GPUs in more instances of fewer ranks, then more instances."""

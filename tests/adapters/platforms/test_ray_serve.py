@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import samples
 
+from gpulint.pipeline import enrichment
+from gpulint.pipeline.rule_tests.samples import ExampleRepository
+from gpulint.workload import Role, Unknown
+
 APPLICATION = """\
 applications:
   - name: chat
@@ -51,3 +55,57 @@ def test_the_bundles_of_a_placement_group_count_the_gpus() -> None:
 def test_applications_that_name_no_model_are_not_read() -> None:
     text = "applications:\n  - import_path: app:main\n    args: {llm_config: {model: a}}\n"
     assert samples.report(text, path="serve.yaml").workloads == ()
+
+
+DEPLOYMENT = """\
+applications:
+  - name: llm
+    import_path: app:main
+    deployments:
+      - name: Chat
+        num_replicas: 2
+        ray_actor_options: {OPTIONS}
+"""
+PROGRAM = """\
+from ray import serve
+from vllm import LLM
+
+
+@serve.deployment
+class Chat:
+    def __init__(self):
+        self.llm = LLM(model="Qwen/Qwen3-32B", max_model_len=8192)
+
+
+main = Chat.bind()
+"""
+
+
+def read(options: str) -> list[Role]:
+    text = DEPLOYMENT.replace("OPTIONS", options)
+    repository = ExampleRepository({"serve.yaml": text.encode(), "app.py": PROGRAM.encode()})
+    (document,) = repository.read_documents("serve.yaml")
+    return [role for workload in enrichment.read(document, repository) for role in workload.roles]
+
+
+def test_a_deployment_on_gpus_runs_its_own_program() -> None:
+    # 61.0 GiB of 16-bit weights on one L4
+    (role,) = read("num_gpus: 1, accelerator_type: L4")
+    names = ("accelerator", "gpus_per_replica", "replicas", "checkpoint", "max_model_len")
+    assert [role.value(name) for name in names] == ["l4", 1, 2, "Qwen/Qwen3-32B", 8192]
+
+
+def test_a_deployment_without_gpus_is_no_workload() -> None:
+    assert read("num_cpus: 1") == []
+    assert read("num_gpus: 0") == []
+
+
+def test_a_share_of_a_gpu_is_no_whole_number() -> None:
+    (role,) = read("num_gpus: 0.5")
+    assert isinstance(role.value("gpus_per_replica"), Unknown)
+
+
+def test_an_own_program_of_an_anyscale_service_runs_on_its_machine() -> None:
+    text = "applications: [{import_path: 'app:main'}]\ncompute_config: {worker_nodes: [{instance_type: g6.xlarge}]}\n"
+    (role,) = samples.roles(samples.report(text, path="service.yaml"))
+    assert role.accelerator.endswith("L4 24GB")

@@ -53,6 +53,8 @@ def test_a_misspelt_key_is_said_with_the_one_that_is_meant(text: str, meant: str
         f"{AXOLOTL}team_bucket: runs\n",
         f"{TRAINER}judge_model: a/b\n",
         f"{TRAINER}beta2: 0.9\n",
+        # five keys of a program of its own, which reads clip_range where TRL's PPO has cliprange
+        f"{TRAINER}clip_range: 0.2\nkl_ctl: 0.04\nlam: 1.0\ngenerate_time: 1\nalign_overflow: false\n",
         f"{TRAINER}dataset_names: [a, b]\ndataset_name: c\n",
         f"{TRAINER}{{% if long %}}\nmax_lenght: 8192\n{{% endif %}}\n",
         f"{DEEPSPEED}zero_optimization: {{stage: 3, stage3_max_live_parameters: 1000000000}}\n",

@@ -776,3 +776,13 @@ def test_a_device_that_the_caller_may_choose_is_no_processor() -> None:
     parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default='cpu')\n"
     role = read_role(parser + textwrap.dedent(LOOP).replace("CHOSEN", "parser.parse_args().device"))
     assert role.value("gpus_per_pod") != 0
+
+
+@pytest.mark.parametrize(("setting", "extended"), [('"1"', True), ('"0"', None), ("flag", None)])
+def test_a_variable_that_a_program_sets_counts_for_the_engine_that_it_starts(setting: str, extended: object) -> None:
+    program = (
+        "import os\nfrom vllm import LLM\nflag = input()\n"
+        f'os.environ["VLLM_ALLOW_LONG_MAX_MODEL_LEN"] = {setting}\n'
+        'LLM("Qwen/Qwen2.5-7B-Instruct-1M", max_model_len=1048576)\n'
+    )
+    assert read_role(program, "serve.py").value("context_extended") is extended

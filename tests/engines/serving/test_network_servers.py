@@ -33,7 +33,7 @@ ASR = "image: onerahmet/openai-whisper-asr-webservice"
         ),
         pytest.param(
             f"{ASR}:latest-gpu\nenv: [{{name: ASR_MODEL, value: large-v3}}]",
-            ["openai-whisper-asr-webservice", "openai/whisper-large-v3", None, None, None],
+            ["openai-whisper-asr-webservice", "openai/whisper-large-v3", "float32", None, None],
             id="the web service of Whisper",
         ),
         pytest.param(

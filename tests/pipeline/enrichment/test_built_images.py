@@ -436,7 +436,7 @@ SERVE = "#!/bin/bash\nexec vllm serve a/b\n"
     [
         pytest.param({}, 1, id="nothing else"),
         pytest.param(
-            {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n'}, 1, id="an image that nothing runs"
+            {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n'}, 0, id="an image that is a workload"
         ),
         pytest.param(
             {"llm/Dockerfile": 'FROM x\nCOPY start.sh /\nCMD ["/start.sh"]\n', "k8s/pod.yaml": pod()},

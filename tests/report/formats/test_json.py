@@ -257,7 +257,7 @@ def test_skips_and_failures_are_given() -> None:
     data = formats_json.build_data(
         Report(skipped=(Skip("a.yaml", "template", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
     )
-    assert data["skipped"] == [{"path": "a.yaml", "reason": "template", "cause": "template"}]
+    assert data["skipped"] == [{"path": "a.yaml", "reason": "template", "cause": "template", "line": 1}]
     assert data["failures"] == [{"path": "b.yaml", "doing": "checking", "error": "oh"}]
 
 

@@ -374,6 +374,7 @@ def test_a_text_is_relevant_by_itself_and_by_its_format() -> None:
         "gpu: 1\n{% if x %}\n",
         "gpu: {{ image }}/x\n",
         "gpu: @IMAGE@\n",
+        "gpu: 2\nmain_process_ip: < TODO: the address >\nmain_process_port: <TODO: the port>\n",
     ],
 )
 def test_a_template_is_skipped_without_a_word(text: str) -> None:
@@ -469,7 +470,9 @@ def test_a_duplicate_key_is_told_at_the_second_and_the_last_wins() -> None:
         ("gpu: {a: 1}\ngpu:\n", "duplicate-key"),
         ("gpu: 1\ngpu: 10\n", "duplicate-key"),
         ("services:\n  a: {gpus: 1, gpus: 1}\n", "duplicate-key"),
-        ("apiVersion: v1\nspec: {gpu: 1, gpu: 1}\n", "duplicate-key"),
+        ("apiVersion: v1\nspec: {gpu: 1, gpu: 1}\n", "repeated-key"),
+        ("apiVersion: v1\ncommand: [/bin/sh, -c]\ncommand: [/bin/sh, -c]\n", "repeated-key"),
+        ("apiVersion: v1\ncommand: [/bin/sh, -c]\ncommand: [/bin/sh, -e]\n", "duplicate-key"),
     ],
 )
 def test_a_key_repeated_with_the_same_value_loses_nothing(text: str, kind: str) -> None:
@@ -717,3 +720,10 @@ def test_importing_us_imports_no_parser() -> None:
     code = f"import sys, gpulint.source.documents, gpulint.source.shell; print(*{parsers} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""
+
+
+def test_text_without_a_key_above_a_mapping_is_named_as_the_cause() -> None:
+    (problem,) = load("default.yaml\n\nmodel:\n  gpu: 1\n").problems
+    assert problem.message == "the line above is text without a key, so nothing can follow it"
+    (other,) = load("gpu: 1\n  model: 2\n").problems
+    assert "indentation" in other.message
