@@ -35,8 +35,8 @@ def _find_services(workload: Workload, repository: Repository) -> Iterator[Docum
     for service in (*beside, *repository.neighbours("Service", "", document.path).documents):
         selector = service.get(("spec", "selector"))
         same = service.get(("metadata", "namespace")) in (None, document.get((*workload.path, "metadata", "namespace")))
-        is_service = service.get(("apiVersion",)) == "v1" and isinstance(selector, dict) and bool(selector)
-        if is_service and same and selector.items() <= labels.items():
+        is_service = service.get(("apiVersion",)) == "v1" and same
+        if is_service and isinstance(selector, dict) and selector and selector.items() <= labels.items():
             yield service
 
 

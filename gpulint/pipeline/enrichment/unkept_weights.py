@@ -98,7 +98,7 @@ def _is_kept(container: Container, folder: str) -> bool | None:
 
 
 def _is_meant_to_last(container: Container, row: tables.Row, folder: str) -> bool:
-    """Return whether a container is more than a trial: a pod without any volume may be one for a server that loads a hub's name."""
+    """Return whether a container is more than a trial: a pod without any volume that loads a checkpoint of a hub may be one."""
     if container.lost_mounts is None or row["decided"]:
         return True
     return bool(container.mounts) or any(_share(mount, folder) for mount in container.lost_mounts)
