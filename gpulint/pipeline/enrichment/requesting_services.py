@@ -9,7 +9,7 @@ from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
-NEEDED = ("ready_at_start", "lone_pod")
+NEEDED = ("ready_at_start", "lone_pod", "possible_trial")
 
 
 def merge_services(workload: Workload, repository: Repository) -> Workload:

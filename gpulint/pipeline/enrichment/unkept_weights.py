@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 from gpulint.adapters.pods import download_volume
+from gpulint.adapters.pods.download_volume import HUB_ID
 from gpulint.catalog import tables
 from gpulint.engines import Argument
 from gpulint.workload import Container, Field, Role, Workload
@@ -18,45 +19,63 @@ OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 ELSEWHERE = (*download_volume.MOVING, *OFFLINE, "HOME", "XDG_CACHE_HOME", "TRANSFORMERS_CACHE", "NIM_MODEL_NAME")
 """Variables with which the folder is not known, or nothing is downloaded."""
 LOCAL = re.compile(r"[/.~]|\w+://")
+CACHE = re.compile(r"/\.cache/huggingface(?:/hub)?/?$|/\.ollama(?:/models)?/?$")
+"""Folders that hold nothing but downloads."""
 
 
 def mark_unkept(workload: Workload) -> Workload:
     """Return the workload with the folders whose weights end with their container."""
-    if workload.adapter == "python" or not any(role.container is not None for role in workload.roles):
-        return replace(workload, roles=tuple(map(_keep_hub_names, workload.roles)))
-    if (
-        workload.adapter in ("kubernetes", "kustomize")
-        and workload.document.get((*workload.path, "kind")) not in SERVICES
-    ):
+    if all(role.container is None for role in workload.roles):
         return workload
-    return replace(workload, roles=tuple(role.having(**_read_role(role)) for role in workload.roles))
+    is_pod = workload.adapter in ("kubernetes", "kustomize")
+    kind = str(workload.document.get((*workload.path, "kind"))) if is_pod else ""
+    if is_pod and kind not in SERVICES:
+        return workload
+    return replace(workload, roles=tuple(role.having(**_read_role(role, kind)) for role in workload.roles))
 
 
-def _keep_hub_names(role: Role) -> Role:
-    """Return the role of a program without the folder if it does not name a checkpoint of a hub."""
-    if "unkept_weights_folder" not in role.fields or download_volume.HUB_ID.fullmatch(role.text("checkpoint")):
-        return role
-    return role.having(unkept_weights_folder=Field(None))
-
-
-def _read_role(role: Role) -> dict[str, Field]:
+def _read_role(role: Role, kind: str) -> dict[str, Field]:
     container = role.container
+    if container is None:
+        return {}
     row = _find_row(container)
-    if container is None or row is None or not _downloads(role, row):
+    folder = _read_folder(role, row, container) if row is not None else _find_emptied(role, container)
+    if folder is None or _is_kept(container, str(folder.value)) is not False:
         return {}
-    folder = _find_folder(row, container)
-    if folder is None:
-        return {}
-    if _is_kept(container, folder) is not False or not _is_meant_to_last(container, row, folder):
-        return {}
-    unkept = Field(folder, (container.image.origin,))
-    return {"unkept_weights_folder": unkept, "weights_open": Field(bool(row["decided"]))}
+    is_open = bool(row["decided"]) if row is not None else not HUB_ID.fullmatch(role.text("checkpoint"))
+    found = {"unkept_weights_folder": folder, "weights_open": Field(is_open)}
+    if kind == "Pod" or not _is_meant_to_last(container, row, str(folder.value)):
+        found["possible_trial"] = Field(True)
+    return found
 
 
-def _find_row(container: Container | None) -> tables.Row | None:
+def _read_folder(role: Role, row: tables.Row, container: Container) -> Field | None:
+    """Return the folder of a maker's own image."""
+    folder = _find_folder(row, container) if _downloads(role, row) else None
+    return Field(folder, (container.image.origin,)) if folder is not None else None
+
+
+def _find_emptied(role: Role, container: Container) -> Field | None:
+    """Return the download folder of any other image with GPUs, if a volume that begins empty lies on it."""
+    is_local = bool(LOCAL.match(role.text("checkpoint")))
+    if is_local or not role.value("accelerator_resource") or any(name in container.environment for name in OFFLINE):
+        return None
+    for name in (*download_volume.CACHE_VARIABLES, "TRANSFORMERS_CACHE"):
+        if stated := container.environment.get(name):
+            emptied = stated.text is not None and any(
+                _contains(lost, stated.text) for lost in container.lost_mounts or ()
+            )
+            return Field(stated.text, (stated.origin,)) if emptied else None
+    for folder in container.lost_mounts or ():
+        if CACHE.search(folder):
+            return Field(folder, (container.image.origin,), assumption=f"{folder} is the folder of downloaded weights")
+    return None
+
+
+def _find_row(container: Container) -> tables.Row | None:
     """Return the folder of a maker's own image, which brings no weights."""
-    image = (container.image.text or "") if container is not None else ""
-    if container is None or container.build is not None or not image:
+    image = container.image.text or ""
+    if container.build is not None:
         return None
     for row in tables.rows(TABLE):
         named = re.escape(row["image"]) + ("" if row["image"].endswith("/") else r"(?:[:@]|$)")
@@ -70,7 +89,7 @@ def _downloads(role: Role, row: tables.Row) -> bool:
     checkpoint = role.value("checkpoint")
     if row["decided"]:
         return not LOCAL.match(role.text("checkpoint"))
-    return isinstance(checkpoint, str) and bool(download_volume.HUB_ID.fullmatch(checkpoint))
+    return isinstance(checkpoint, str) and bool(HUB_ID.fullmatch(checkpoint))
 
 
 def _find_folder(row: tables.Row, container: Container) -> str | None:
@@ -97,9 +116,9 @@ def _is_kept(container: Container, folder: str) -> bool | None:
     return any(_share(mount, folder) for mount in container.mounts if mount is not None)
 
 
-def _is_meant_to_last(container: Container, row: tables.Row, folder: str) -> bool:
+def _is_meant_to_last(container: Container, row: tables.Row | None, folder: str) -> bool:
     """Return whether a container is more than a trial: a pod without any volume that loads a checkpoint of a hub may be one."""
-    if container.lost_mounts is None or row["decided"]:
+    if container.lost_mounts is None or row is None or row["decided"]:
         return True
     return bool(container.mounts) or any(_share(mount, folder) for mount in container.lost_mounts)
 
@@ -110,5 +129,9 @@ def _share(mount: str, folder: str) -> bool:
     >>> _share("/root", "/root/.ollama"), _share("/root/.ollama/models", "/root/.ollama"), _share("/models", "/root")
     (True, True, False)
     """
-    outer, inner = f"{posixpath.normpath(mount).rstrip('/')}/", f"{posixpath.normpath(folder).rstrip('/')}/"
-    return outer.startswith(inner) or inner.startswith(outer)
+    return _contains(mount, folder) or _contains(folder, mount)
+
+
+def _contains(outer: str, inner: str) -> bool:
+    within = f"{posixpath.normpath(inner).rstrip('/')}/"
+    return within.startswith(f"{posixpath.normpath(outer).rstrip('/')}/")
