@@ -21,12 +21,14 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 RESTARTING = ("livenessProbe", "startupProbe")
 ASKS = (("httpGet", "port"), ("tcpSocket", "port"), ("grpc", "port"))
 HOST = "kubernetes.io/hostname"
+RAY = re.compile(r"\bray\s+start\b")
+"""Workers join a Ray head through its Service, which names no pod that is not ready yet."""
 KEPT_RUNNING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
 def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     """Return when a container's pod is ready, and what its hooks and its probes do."""
-    if f"{document.get(('apiVersion',))}/{document.get(('kind',))}" not in probes.UNCHANGED:
+    if not _is_written(document) or f"{document.get(('apiVersion',))}/{document.get(('kind',))}" not in probes.UNCHANGED:
         return {}
     found = {**_read_pre_stop(document, spec, path), **_read_post_start(document, path)}
     delay = Origin(document, (*path, "readinessProbe", "initialDelaySeconds"))
@@ -34,7 +36,8 @@ def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
         found["readiness_delay_s"] = Field(seconds, (delay,))
     if misplaced := _find_misplaced(document, spec, path):
         found["misplaced_probe"] = Field(str(document.get((*misplaced.path[:-1], "name"))), (misplaced,))
-    if str(document.get(("kind",))) in KEPT_RUNNING and not _is_probed(document, spec, path):
+    is_joined = RAY.search(volume_claims.words(document, path))
+    if str(document.get(("kind",))) in KEPT_RUNNING and not is_joined and not _is_probed(document, spec, path):
         found["ready_at_start"] = Field(True, (Origin(document, (*path, "name")),))
     if node := _find_surging_node(document, spec, path):
         found["surging_node"] = node
@@ -43,6 +46,12 @@ def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     if document.get(("kind",)) == "Pod" and document.get((*spec, "restartPolicy")) in (None, "Always"):
         found["lone_pod"] = Field(True, (Origin(document, ("kind",)),))
     return found
+
+
+def _is_written(document: Document) -> bool:
+    """Return whether a file states the pod itself; the settings of an operator that makes it may add probes."""
+    kind = document.node(("kind",))
+    return kind is not None and document.text[kind.start : kind.end].strip("'\"") == document.get(("kind",))
 
 
 def _read_pre_stop(document: Document, spec: Path, path: Path) -> dict[str, Field]:

@@ -19,6 +19,8 @@ OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 ELSEWHERE = (*download_volume.MOVING, *OFFLINE, "HOME", "XDG_CACHE_HOME", "TRANSFORMERS_CACHE", "NIM_MODEL_NAME")
 """Variables with which the folder is not known, or nothing is downloaded."""
 LOCAL = re.compile(r"[/.~]|\w+://")
+STORED = re.compile(r"--model(?:[-_](?:path|id|dir|name[-_]or[-_]path))?[= ]/")
+"""An argument of any program that names weights in a folder."""
 CACHE = re.compile(r"/\.cache/huggingface(?:/hub)?/?$|/\.ollama(?:/models)?/?$")
 """Folders that hold nothing but downloads."""
 
@@ -57,7 +59,8 @@ def _read_folder(role: Role, row: tables.Row, container: Container) -> Field | N
 
 def _find_emptied(role: Role, container: Container) -> Field | None:
     """Return the download folder of any other image with GPUs, if a volume that begins empty lies on it."""
-    is_local = bool(LOCAL.match(role.text("checkpoint")))
+    words = " ".join(word.source_text for word in (*(container.entrypoint or ()), *(container.command or ())))
+    is_local = LOCAL.match(role.text("checkpoint")) or STORED.search(words)
     if is_local or not role.value("accelerator_resource") or any(name in container.environment for name in OFFLINE):
         return None
     for name in (*download_volume.CACHE_VARIABLES, "TRANSFORMERS_CACHE"):
