@@ -279,9 +279,23 @@ def custom(*lines: str, pod: str = EMPTY) -> str:
     return text.replace("          args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192]\n", "")
 
 
+KSERVE = """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: chat}
+spec:
+  predictor:
+    containers:
+      - name: kserve-container
+        image: nvcr.io/nim/meta/llama3-8b-instruct:1.0.0
+        resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        pytest.param(KSERVE, False, id="an operator may mount more"),
         pytest.param(composed(), True, id="a service without a volume"),
         pytest.param(composed("volumes:"), True, id="an empty list"),
         pytest.param(composed("volumes: [models:/root/.ollama]"), False, id="a volume"),

@@ -13,6 +13,8 @@ from gpulint.engines import Argument
 from gpulint.workload import Container, Field, Role, Workload
 
 TABLE = "weight_folders"
+READ = frozenset({"kubernetes", "kustomize", "compose", "scripts"})
+"""Adapters that know all volumes of a container; an operator or a chart may mount more."""
 SERVICES = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Pod", "Service", "LeaderWorkerSet"})
 """Kinds of Kubernetes whose containers serve; a Service is one of Knative. The pod of a Job starts once."""
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -27,7 +29,7 @@ CACHE = re.compile(r"/\.cache/huggingface(?:/hub)?/?$|/\.ollama(?:/models)?/?$")
 
 def mark_unkept(workload: Workload) -> Workload:
     """Return the workload with the folders whose weights end with their container."""
-    if all(role.container is None for role in workload.roles):
+    if workload.adapter not in READ or all(role.container is None for role in workload.roles):
         return workload
     is_pod = workload.adapter in ("kubernetes", "kustomize")
     kind = str(workload.document.get((*workload.path, "kind"))) if is_pod else ""
