@@ -312,6 +312,11 @@ spec:
         pytest.param(composed("tmpfs: /root/.ollama"), True, id="memory by its key keeps nothing"),
         pytest.param(composed("volumes_from: [data]"), False, id="volumes of another container"),
         pytest.param(server(CACHE, pod=EMPTY), True, id="an emptyDir"),
+        pytest.param(
+            server(CACHE, pod=EMPTY.replace("emptyDir: {}", "ephemeral: {volumeClaimTemplate: {spec: {}}}")),
+            True,
+            id="a volume that is made for each pod",
+        ),
         pytest.param(server(CACHE, pod=CLAIM), False, id="a claim"),
         pytest.param(server(CACHE, "env: [{name: HF_HUB_OFFLINE, value: '1'}]", pod=EMPTY), False, id="no download"),
         pytest.param(server(), False, id="a pod without volumes may be a trial"),

@@ -13,9 +13,8 @@ FETCHES = re.compile(
     r"huggingface-cli|huggingface\.co|\bhf download|snapshot_download|\bollama\b|from_pretrained|download-to-cache"
 )
 """Words of a container that downloads weights for another one of its pod."""
-
-
-WITHOUT = ("emptyDir", "configMap", "secret", "downwardAPI", "projected")
+BEGIN_EMPTY = ("emptyDir", "ephemeral")
+WITHOUT = (*BEGIN_EMPTY, "configMap", "secret", "downwardAPI", "projected")
 """Sources of volumes that keep nothing which a container writes."""
 
 
@@ -38,7 +37,7 @@ def _read_folders(document: Document, spec: Path, container: Path) -> Iterator[t
     for mount in volume_claims.mounts(document, container):
         name = document.get((*mount, "name"))
         kind, folder = kinds.get(name, ""), str(document.get((*mount, "mountPath")))
-        if kind in ("", "emptyDir"):
+        if kind in ("", *BEGIN_EMPTY):
             yield folder, not kind or _is_filled(document, spec, container, name)
 
 

@@ -28,7 +28,10 @@ KEPT_RUNNING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"
 
 def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     """Return when a container's pod is ready, and what its hooks and its probes do."""
-    if not _is_written(document) or f"{document.get(('apiVersion',))}/{document.get(('kind',))}" not in probes.UNCHANGED:
+    if (
+        not _is_written(document)
+        or f"{document.get(('apiVersion',))}/{document.get(('kind',))}" not in probes.UNCHANGED
+    ):
         return {}
     found = {**_read_pre_stop(document, spec, path), **_read_post_start(document, path)}
     delay = Origin(document, (*path, "readinessProbe", "initialDelaySeconds"))
