@@ -12,7 +12,7 @@ from gpulint import units
 from gpulint.adapters.claim import Claim
 from gpulint.adapters.platforms import compose_devices, compose_program, compose_service, key_sets, task
 from gpulint.adapters.platforms.compose_service import Service
-from gpulint.adapters.programs import example_settings, health_check, nccl_variables, visible_devices
+from gpulint.adapters.programs import example_settings, nccl_variables, visible_devices
 from gpulint.adapters.programs.container_command import Environment
 from gpulint.adapters.trainers import settings_file
 from gpulint.engines import Argument, Invocation, Reading
@@ -195,6 +195,8 @@ def _find_missing_tool(service: Service) -> dict[str, Field]:
     further = [service.find(key) for key in ("build", "entrypoint")]
     if stated is None or image is None or image.text is None or any(further) or service.find("healthcheck", "disable"):
         return {}
+    from gpulint.adapters.programs import health_check
+
     words = [str(word) for word in stated.value] if isinstance(stated.value, list) else ["CMD-SHELL", str(stated.value)]
     tool = health_check.find_missing(image.text, words[1:])
     return {"missing_tool": Field(tool, (stated.reference or stated.origin,))} if tool else {}

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gpulint.adapters.objects import pod_templates
 from gpulint.adapters.pods import gpu_resources, probes, volume_claims
-from gpulint.adapters.programs import health_check
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin
 
@@ -147,7 +146,11 @@ def _find_missing_tool(document: Document, path: Path) -> Field | None:
     for probe in PROBES:
         command = (*path, probe, "exec", "command")
         listed = document.get(command)
-        words = [str(word) for word in listed] if isinstance(listed, list) else []
+        if not isinstance(listed, list):
+            continue
+        from gpulint.adapters.programs import health_check
+
+        words = [str(word) for word in listed]
         if tool := health_check.find_missing(str(document.get((*path, "image"))), words):
             return Field(tool, (Origin(document, command),))
     return None
