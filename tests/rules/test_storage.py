@@ -315,6 +315,10 @@ SILENT = [
     ("a JobSet whose jobs try again", gang("backoffLimit: 3")),
     ("a JobSet of one pod", gang("backoffLimit: 0", pods=1)),
     ("a JobSet without cards", gang("backoffLimit: 0", gpus="cpu: 8")),
+    (
+        "a JobSet that recomputes activations",
+        gang("backoffLimit: 0", saves="--activation_checkpoint.mode=full, --gradient_checkpointing"),
+    ),
     ("a JobSet that saves nothing", gang("backoffLimit: 0", saves="--max_steps=10")),
 ]
 
