@@ -177,6 +177,11 @@ def test_a_probe_of_another_container(text: str, expected: bool) -> None:
             False,
             id="the workers of Ray join through the Service",
         ),
+        pytest.param(
+            server('command: [sh, -c, "set -e\\nray start --head\\nvllm serve Qwen/Qwen2.5-7B-Instruct"]') + SERVICE,
+            False,
+            id="a script of several lines starts Ray",
+        ),
     ],
 )
 def test_requests_before_the_weights_are_loaded(text: str, expected: bool) -> None:

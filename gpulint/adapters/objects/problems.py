@@ -22,7 +22,7 @@ NODES = re.compile(r"(?:^|\s)--nnodes[= ]+(\d+)(?=\s|$)")
 """A literal count. A range is elastic, and a variable is set by the operator."""
 TRAINS = re.compile(r"(?i)\btorchrun\b|torch\.distributed|\bdeepspeed\b|accelerate launch|train|finetun|fine-tun")
 SAVES = re.compile(
-    r"(?i)(?<!activation[-_])(?<!gradient[-_])checkpoint(?!ing|[-_]activ)|(?<!act[-_])ckpt|\bresume|\bsave[-_]"
+    r"(?i)(?<!activation[-_])(?<!gradient[-_])checkpoint(?!ing|[-_]activ)|(?<!act[-_])ckpt|resume|save[-_]"
 )
 """Words of a run that saves checkpoints or continues from one; a run without them has nothing to continue from."""
 ONE_SERIES = re.compile(r"\b(?:pod|instance|pod_name)\s*=\s*\"")

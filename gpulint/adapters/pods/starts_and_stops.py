@@ -20,7 +20,7 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 RESTARTING = ("livenessProbe", "startupProbe")
 ASKS = (("httpGet", "port"), ("tcpSocket", "port"), ("grpc", "port"))
 HOST = "kubernetes.io/hostname"
-RAY = re.compile(r"\bray\s+start\b")
+RAY = re.compile(r"ray start\b")
 """Workers join a Ray head through its Service, which names no pod that is not ready yet."""
 KEPT_RUNNING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
