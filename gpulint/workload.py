@@ -127,6 +127,8 @@ class Container(NamedTuple):
     """How a container starts: its image, and the words in place of the image's entry point and command.
 
     None is what the image states. `further_environment` says that other objects supply variables that the file does not show.
+    `mounts` are the container's folders on which volumes lie, None for one that is not known; None if they are not read.
+    `lost_mounts` are those of a pod on which volumes lie that begin empty with each pod; None outside of pods.
     """
 
     image: Argument
@@ -136,6 +138,8 @@ class Container(NamedTuple):
     further_environment: bool = False
     folder: str = ""
     build: Build | None = None
+    mounts: tuple[str | None, ...] | None = None
+    lost_mounts: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

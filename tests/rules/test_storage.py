@@ -116,7 +116,9 @@ def own(words: str, mounts: str = "", pod: str = "") -> str:
         """)
 
 
-def gang(job: str, policy: str = "", pods: int = 4, gpus: str = "nvidia.com/gpu: 8") -> str:
+def gang(
+    job: str, policy: str = "", pods: int = 4, gpus: str = "nvidia.com/gpu: 8", saves: str = "--save_steps=500"
+) -> str:
     return textwrap.dedent(f"""\
         apiVersion: jobset.x-k8s.io/v1alpha2
         kind: JobSet
@@ -135,7 +137,7 @@ def gang(job: str, policy: str = "", pods: int = 4, gpus: str = "nvidia.com/gpu:
                       containers:
                         - name: trainer
                           image: registry.example.com/trainer:1
-                          command: [torchrun, train.py]
+                          command: [torchrun, train.py, {saves}]
                           resources: {{limits: {{{gpus}}}}}
         """)
 
@@ -313,6 +315,11 @@ SILENT = [
     ("a JobSet whose jobs try again", gang("backoffLimit: 3")),
     ("a JobSet of one pod", gang("backoffLimit: 0", pods=1)),
     ("a JobSet without cards", gang("backoffLimit: 0", gpus="cpu: 8")),
+    (
+        "a JobSet that recomputes activations",
+        gang("backoffLimit: 0", saves="--activation_checkpoint.mode=full, --gradient_checkpointing"),
+    ),
+    ("a JobSet that saves nothing", gang("backoffLimit: 0", saves="--max_steps=10")),
 ]
 
 

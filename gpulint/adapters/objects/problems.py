@@ -21,6 +21,10 @@ OTHER_DEVICES = re.compile(r"rdma|efa|hugepages|tpu|neuron|hostdev|networking|sm
 NODES = re.compile(r"(?:^|\s)--nnodes[= ]+(\d+)(?=\s|$)")
 """A literal count. A range is elastic, and a variable is set by the operator."""
 TRAINS = re.compile(r"(?i)\btorchrun\b|torch\.distributed|\bdeepspeed\b|accelerate launch|train|finetun|fine-tun")
+SAVES = re.compile(
+    r"(?i)(?<!activation[-_])(?<!gradient[-_])checkpoint(?!ing|[-_]activ)|(?<!act[-_])ckpt|resume|save[-_]"
+)
+"""Words of a run that saves checkpoints or continues from one; a run without them has nothing to continue from."""
 ONE_SERIES = re.compile(r"\b(?:pod|instance|pod_name)\s*=\s*\"")
 
 
@@ -94,7 +98,8 @@ def _check_restart_policy(document: Document) -> Iterator[Problem]:
     pods = _count_pods(named)
     if pods is None or pods < 2 or document.get(("spec", "elasticPolicy")):
         return
-    if all(replica.get("restartPolicy") == "Never" for _, replica in named) and not _limits_retries(document):
+    stops = all(replica.get("restartPolicy") == "Never" for _, replica in named) and not _limits_retries(document)
+    if stops and any(_saves(replica.get("template")) for _, replica in named):
         place = ("spec", "pytorchReplicaSpecs", named[0][0], "restartPolicy")
         message = f"restartPolicy Never: if one of {pods} pods fails, the whole run ends"
         yield Problem("gang-never-restarted", message, document.locate(place))
@@ -116,7 +121,9 @@ def _check_backoff_limit(document: Document) -> Iterator[Problem]:
         or document.get(("spec", "failurePolicy", "maxRestarts"))
     ):
         return
-    if document.get((*jobs[0], "podFailurePolicy")) is None and any(_trains_on_gpus(document, path) for path in jobs):
+    if document.get((*jobs[0], "podFailurePolicy")) is None and any(
+        _trains_on_gpus(document, path) and _saves(document.get((*path, "template"))) for path in jobs
+    ):
         message = f"backoffLimit 0: if one of {sum(plain_counts)} pods fails, the whole run ends"
         yield Problem("gang-never-restarted", message, document.locate((*jobs[0], "backoffLimit")))
 
@@ -151,6 +158,18 @@ def _trains_on_gpus(document: Document, job: Path) -> bool:
         (_count_granted_gpus(container) or 0) > 0
         and TRAINS.search(f"{container.get('command')} {container.get('args')} {container.get('image')}")
         for container in listed_containers
+    )
+
+
+def _saves(template: object) -> bool:
+    """Return whether a container of a pod speaks of checkpoints: in its words, its environment or its mounts."""
+    spec = template.get("spec") if isinstance(template, dict) else None
+    containers = spec.get("containers") if isinstance(spec, dict) else None
+    return any(
+        SAVES.search(str(container.get(key)))
+        for container in (containers if isinstance(containers, list) else ())
+        if isinstance(container, dict)
+        for key in ("command", "args", "env", "volumeMounts")
     )
 
 

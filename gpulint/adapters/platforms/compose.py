@@ -184,6 +184,7 @@ def _read_settings(service: Service, environment: Environment) -> dict[str, Fiel
         "shared_memory_default": Field(not _has_shared_memory(service), (service.origin,)),
         "shared_memory_remedy": Field("set shm_size: 8g or ipc: host"),
         "service_links": Field(False, source="compose sets no variables for services"),
+        **_find_missing_tool(service),
         "engines_on_card": Field(Unknown("other services of the host may use the same GPUs"), (service.origin,)),
     }
     size, ipc = service.text("shm_size"), service.text("ipc")
@@ -198,6 +199,19 @@ def _read_settings(service: Service, environment: Environment) -> dict[str, Fiel
             if word := service.text(*key):
                 fields[name] = Field(_parse(word, read), (word.origin,))
     return fields
+
+
+def _find_missing_tool(service: Service) -> dict[str, Field]:
+    """Return the program of a health check that the service's image lacks."""
+    image, stated = service.text("image"), service.find("healthcheck", "test")
+    further = [service.find(key) for key in ("build", "entrypoint")]
+    if stated is None or image is None or image.text is None or any(further) or service.find("healthcheck", "disable"):
+        return {}
+    from gpulint.adapters.programs import health_check
+
+    words = [str(word) for word in stated.value] if isinstance(stated.value, list) else ["CMD-SHELL", str(stated.value)]
+    tool = health_check.find_missing(image.text, words[1:])
+    return {"missing_tool": Field(tool, (stated.reference or stated.origin,))} if tool else {}
 
 
 def _parse(word: Argument, read: Callable[[str], Value]) -> Value | Unknown:

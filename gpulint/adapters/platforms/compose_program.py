@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from gpulint.adapters.platforms import compose_devices, compose_service
+from gpulint.adapters.platforms import compose_devices, compose_mounts, compose_service
 from gpulint.adapters.platforms.compose_interpolation import Place, Text
 from gpulint.adapters.platforms.compose_service import Build, Service
 from gpulint.adapters.programs import container_command, dockerfile, visible_gpu_count
@@ -84,6 +84,7 @@ def read_container(service: Service, environment: Environment) -> Container | No
         environment.open_ended,
         (folder.text if folder is not None else "") or "",
         build,
+        compose_mounts.list_folders(service),
     )
 
 

@@ -17,11 +17,13 @@ from gpulint.adapters.pods import (
     gpu_resources,
     image_tag,
     image_vendor,
+    kept_mounts,
     placement,
     probes,
     runtime_class,
     sealed,
     several_commands,
+    starts_and_stops,
 )
 from gpulint.adapters.programs import (
     container_command,
@@ -68,8 +70,9 @@ def roles(
     given = _read_annotations(annotations)
     of_pod = contradictions.find_pod_contradictions(document, spec)
     for path in _list_containers(document, spec):
+        stopped = starts_and_stops.fields(document, spec, path)
         for role in _read_container(document, spec, path, placed, given, supplied):
-            yield role.having(**of_pod)
+            yield role.having(**of_pod, **stopped)
             of_pod = {}
 
 
@@ -147,8 +150,9 @@ def _read_container(
         own |= gpu_resources.find_uncounted(document, resources, own)
         command = python_program.choose(invocations)
         container = container_command.read_container(document, path, environment)
+        kept, lost = (read(document, spec, path) for read in (kept_mounts.list_kept, kept_mounts.list_lost))
         role = Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended, command=command)
-        yield role if container is None else replace(role, container=container)
+        yield role if container is None else replace(role, container=container._replace(mounts=kept, lost_mounts=lost))
 
 
 def _read_engines(

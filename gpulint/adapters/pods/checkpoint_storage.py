@@ -33,6 +33,8 @@ SAVES = re.compile(r"--(?:checkpoint|save|ckpt)[-_](?:freq|frequency|interval|st
 FOLDER = re.compile(
     r"--(?:checkpoint|checkpoints|save|ckpt)[-_](?:dir|path|folder|checkpoint)[= ]+(?P<folder>[\w./-]+)(?=\s|$)"
 )
+RESULTS = re.compile(r"(?:^|/)(?:outputs?|checkpoints?|ckpts?|saved[-_]models?)/?$")
+"""Names of folders for what a run leaves behind."""
 CHANGED = re.compile(r"(?:^|[;&\s])cd\s")
 PROGRAM = re.compile(r"(?:^|\s)(/[\w./-]+\.py)\b")
 
@@ -58,6 +60,23 @@ def fields(role: Role, document: Document, spec: Path, container: Path, reposito
     if volume.bytes_per_s is not None:
         checkpoint_fields["provisioned_write_bytes_per_s"] = volume.bytes_per_s
     return checkpoint_fields
+
+
+def find_transient_output(document: Document, spec: Path, container: Path) -> dict[str, Field]:
+    """Return an emptyDir that its folder's name makes the place of results, if nothing copies out of the pod."""
+    if _copies_out(document, spec):
+        return {}
+    empty = {
+        document.get((*at, "name"))
+        for at in pod_templates.items(document, (*spec, "volumes"))
+        if document.node((*at, "emptyDir")) is not None
+    }
+    for mount in volume_claims.mounts(document, container):
+        folder = str(document.get((*mount, "mountPath")))
+        if document.get((*mount, "name")) in empty and RESULTS.search(folder):
+            named = Field(folder, (Origin(document, (*mount, "mountPath")),), assumption=f"{folder} holds the results")
+            return {"transient_output": named}
+    return {}
 
 
 def _find_own_folder(role: Role, document: Document, container: Path) -> Field | None:

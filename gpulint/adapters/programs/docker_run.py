@@ -21,6 +21,7 @@ KFD = "/dev/kfd"
 SHARED_MEMORY = "/dev/shm"
 HOST = "host"
 """The IPC namespace of the host."""
+TARGET = re.compile(r"(?:^|,)(?:target|dst|destination)=(?P<folder>/[^,$]*)(?:,|$)")
 
 
 def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
@@ -117,3 +118,20 @@ def _parse_bytes(word: Argument) -> Field:
         )
     scale = {"": 1, "b": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB}[match[2]]
     return Field(int(match[1]) * scale, processes.origins(word))
+
+
+def list_mounts(step: Step) -> tuple[str | None, ...]:
+    """Return the folders of a container that its volumes appear at; None for one that is not known."""
+    targets = [_find_target(word) for word in step.stated.get("volume", ())]
+    return (*targets, *((None,) if step.open_ended else ()))
+
+
+def _find_target(word: Argument) -> str | None:
+    """Return the folder of `-v source:folder[:options]` or of `--mount type=bind,target=folder`."""
+    text = (word.text if word.text is not None else word.source_text).strip("'\"")
+    if match := TARGET.search(text):
+        return match["folder"]
+    parts = text.split(":")
+    if parts[-1] and not parts[-1].startswith(("/", "$")) and len(parts) > 1:
+        parts.pop()
+    return parts[-1] if parts[-1].startswith("/") and "$" not in parts[-1] else None

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
+from gpulint.adapters.programs import docker_run, processes, program_name, python_program
 from gpulint.adapters.programs import launchers as programs_launchers
-from gpulint.adapters.programs import processes, program_name, python_program
 from gpulint.adapters.programs.gpu_tests import NCCL_TEST
 from gpulint.adapters.programs.launchers import AS_MODULE, PYTHON_VALUES, Launch
 from gpulint.adapters.programs.process import StartedCommand
@@ -119,6 +119,7 @@ def build_container(command: StartedCommand) -> Container | None:
         environment,
         "env_file" in step.stated,
         (folder.text if folder is not None else "") or "",
+        mounts=docker_run.list_mounts(step),
     )
 
 

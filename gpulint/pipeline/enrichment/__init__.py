@@ -100,9 +100,11 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
         own_variables,
         produced_checkpoint,
         python_programs,
+        requesting_services,
         retired_arguments,
         server_ports,
         settings_programs,
+        unkept_weights,
         weights_storage,
     )
 
@@ -117,6 +119,7 @@ def apply_repository(workload: Workload, repository: Repository) -> Workload:
     workload = produced_checkpoint.merge_produced(workload, repository)
     workload = absent_programs.merge_absent(server_ports.merge_ports(workload, repository), repository)
     workload = first_releases.merge_first(workload, repository)
+    workload = requesting_services.merge_services(unkept_weights.mark_unkept(workload), repository)
     return autoscaling.merge_scalers(weights_storage.merge_volumes(workload, repository), repository)
 
 

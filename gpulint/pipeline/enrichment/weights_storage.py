@@ -15,6 +15,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+SERVED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Pod"})
 ONE_NODE = "kubernetes.io/hostname"
 
 
@@ -45,6 +46,8 @@ def _read_fields(role: Role, workload: Workload, repository: Repository) -> dict
         return stored_fields  # a server saves nothing
     from gpulint.adapters.pods import checkpoint_storage
 
+    if role.value("accelerator_resource") is not None and document.get(("kind",)) not in SERVED:
+        stored_fields |= checkpoint_storage.find_transient_output(document, spec, container)
     return stored_fields | checkpoint_storage.fields(role, document, spec, container, repository)
 
 
