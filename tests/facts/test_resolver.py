@@ -828,6 +828,7 @@ TESTED_ELSEWHERE = {
     "serving_power_exponent",
     *("board_overhead", "host_w"),  # of servers, in sizing/power/test_server_power.py
     *("va_per_w", "continuous_load_ratio", "supply_efficiency"),  # of circuits, in sizing/power/test_power.py
+    "heat_beyond_power",  # of servers, in sizing/power/server_power.py
     "inlet_share",  # of servers too, in facility/netbox/test_netbox.py
     # of the time of training, in sizing/training/test_step_time.py:
     *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),

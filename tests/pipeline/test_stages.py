@@ -80,6 +80,9 @@ def test_enrich_merges_the_volumes_the_service_and_the_comment_into_the_workload
     assert before.keys() <= after.keys()
     assert {name: after[name].value for name in after.keys() - before.keys() if name != "object_namespace"} == {
         "weights_volume": "container",
+        "unkept_weights_folder": "/root/.cache/huggingface",
+        "weights_open": False,
+        "possible_trial": True,
         "service_variable": "VLLM_PORT",
         "path": "chat.yaml",
         "workload_name": "chat",

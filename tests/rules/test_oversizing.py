@@ -320,7 +320,6 @@ def test_a_card_is_held_by_what_cannot_use_it(image: str, command: str) -> None:
     ("image", "command"),
     [
         ("python:3.11-slim", "[sh, -c, 'pip install torch && python train.py']"),
-        ("python:3.11-slim", "[sleep, infinity]"),
         ("ubuntu:22.04", "[nvidia-smi]"),
         ("ubuntu:22.04", "[sh, -c, 'curl -o run.sh https://example.com/run.sh; sh run.sh']"),
         ("registry.k8s.io/pause:3.10", ""),

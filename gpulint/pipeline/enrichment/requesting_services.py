@@ -31,6 +31,8 @@ def _find_services(workload: Workload, repository: Repository) -> Iterator[Docum
     """Yield the Services of the file, else of its folder, whose whole selector matches the labels of the pods."""
     document = workload.document
     labels = _read_labels(workload)
+    if not labels:
+        return
     beside = document.find_beside("Service")
     for service in (*beside, *repository.neighbours("Service", "", document.path).documents):
         selector = service.get(("spec", "selector"))

@@ -16,9 +16,10 @@ OF_PYTORCH = re.compile(r"(?:^|/)pytorch(?:-\w+)?:(?:v)?(?P<major>\d)\.\d")
 
 def merge_retired(workload: Workload, repository: Repository) -> Workload:
     """Return a workload with the arguments of its trainers that later releases renamed or removed."""
-    if workload.kind != "training":
-        return workload
-    roles = tuple(_leave_out_launcher(_merge(role, repository), repository) for role in workload.roles)
+    trains = workload.kind == "training"
+    roles = tuple(
+        _leave_out_launcher(_merge(role, repository) if trains else role, repository) for role in workload.roles
+    )
     return workload if roles == workload.roles else replace(workload, roles=roles)
 
 

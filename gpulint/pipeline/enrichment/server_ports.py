@@ -89,9 +89,13 @@ def _list_asked(workload: Workload, role: Role, repository: Repository) -> Itera
     if container is None:
         return
     yield from ([asked] for asked in ports.list_probed(document, container))
+    own = ports.read_labels(document, container)
+    if not own:
+        return
     services = (*document.find_beside("Service"), *repository.neighbours("Service", "", document.path).documents)
-    others = [labels for other in _list_controllers(document, repository) if (labels := _read_labels(other))]
-    alone = [service for service in services if not any(_selects(service, labels) for labels in others)]
+    selecting = [service for service in services if _selects(service, own)]
+    others = [_read_labels(other) for other in _list_controllers(document, repository)] if selecting else []
+    alone = [service for service in selecting if not any(_selects(service, labels) for labels in others if labels)]
     yield from ports.list_served(document, container, dict.fromkeys(alone))
 
 
