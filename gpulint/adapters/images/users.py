@@ -22,7 +22,7 @@ SPECS = (
     r"|(?:GNUm|[Mm])akefile|[Jj]ustfile"
 )
 IMAGE = re.compile(
-    r"(?m)^[ \t-]*[\"']?(?:image|repository|newName|[\w-]*_?IMAGE)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<image>[\w][^\s\"',}]*)"
+    r"(?m)^[ \t-]*[\"']?(?:image|repository|newName|(?:\w[\w-]*)?IMAGE)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<image>[\w][^\s\"',}]*)"
 )
 """A key that names an image in a manifest, in values of a chart, in a Kustomization or among variables."""
 STARTS = re.compile(r"\b(?:docker|podman|nerdctl)\b[^\n]*\brun\b")

@@ -31,21 +31,21 @@ def list_lost(document: Document, spec: Path, container: Path) -> tuple[str, ...
 def _read_folders(document: Document, spec: Path, container: Path) -> Iterator[tuple[str, bool]]:
     """Yield the folders of the volumes that hold data, and whether it is there for the next pod."""
     kinds = {
-        document.get((*at, "name")): next((kind for kind in WITHOUT if document.node((*at, kind)) is not None), "")
+        str(document.get((*at, "name"))): next((kind for kind in WITHOUT if document.node((*at, kind)) is not None), "")
         for at in pod_templates.items(document, (*spec, "volumes"))
     }
     for mount in volume_claims.mounts(document, container):
-        name = document.get((*mount, "name"))
+        name = str(document.get((*mount, "name")))
         kind, folder = kinds.get(name, ""), str(document.get((*mount, "mountPath")))
         if kind in ("", *BEGIN_EMPTY):
             yield folder, not kind or _is_filled(document, spec, container, name)
 
 
-def _is_filled(document: Document, spec: Path, container: Path, volume: object) -> bool:
+def _is_filled(document: Document, spec: Path, container: Path, volume: str) -> bool:
     """Return whether another container of the pod may copy weights of its own image to a volume."""
     for key in ("initContainers", "containers"):
         for other in pod_templates.items(document, (*spec, key)):
-            named = {document.get((*mount, "name")) for mount in volume_claims.mounts(document, other)}
+            named = {str(document.get((*mount, "name"))) for mount in volume_claims.mounts(document, other)}
             if other != container and volume in named and not FETCHES.search(volume_claims.words(document, other)):
                 return True
     return False

@@ -9,7 +9,7 @@ from gpulint.catalog import tables
 
 TABLE = "missing_tools"
 ALTERNATIVE = re.compile(r"\|\||&&.*\|\||\bcommand -v\b|\bwhich\b|\btype\b")
-FAILS = re.compile(r"\|\|\s*(?:exit\s+1|false|kill\b.*)\s*$")
+FAILS = re.compile(r"\|\|\s*(?:exit\s+1\s*|false\s*|kill\b[^|]*)$")
 FIRST = re.compile(r"\s*(?:/usr/bin/|/bin/)?(?P<program>[\w.-]+)")
 
 

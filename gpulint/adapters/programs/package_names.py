@@ -11,7 +11,7 @@ from gpulint.catalog import capabilities
 NAMED = re.compile(
     r"(?<![\w./-])(?P<name>[A-Za-z][\w.-]*)(?:\[[\w,. -]*\])?(?:[ \t]*===?[ \t]*(?P<release>\d[\w.+-]*))?(?![\w/-])"
 )
-CHOSEN = re.compile(r"[ \t]*(?:\[[\w,. -]*\])?[ \t]*(?:[=~!<@$]|>=?[^,\n\"']*,)")
+CHOSEN = re.compile(r"[ \t]*+(?:\[[\w,. -]*\][ \t]*+)?(?:[=~!<@$]|>=?[^,\n\"']*,)")
 """What may follow the name of a package to choose its release: all but a lower limit alone."""
 CONSTRAINED = re.compile(r"(?:^|[ \t])(?:-c|--constraints?|--overrides?)[ =\t]")
 LOCAL = re.compile(r"(?:^|[ \t])(?:--no-index|--find-links|-f)(?:[ =\t]|$)")

@@ -13,7 +13,7 @@ from gpulint.source.documents import Document
 from gpulint.source.repository import Repository
 from gpulint.workload import Field, Role, Workload
 
-PATH = re.compile(r"(?:\.\.?/|/)*[\w.-]++(?:/[\w.-]++)+")
+PATH = re.compile(r"/*+[\w.-]++(?:/++[\w.-]++)++")
 ELSEWHERE = re.compile(
     r"\b(?:cd|pushd|chdir|workdir|clone|ln|cp|mv|rsync|wget|curl|docker|podman|enroot|singularity|apptainer|container-image)\b"
     r"|(?<![\w-])-D\b"

@@ -26,7 +26,7 @@ _PLAIN_WORDS = {
     "did not find expected node content": "a value is expected here, and this character cannot start one; quote it",
 }
 _AT_CONTEXT = ("could not find expected ':'", "found unexpected end of stream", "found unexpected document indicator")
-_STRUCTURED = re.compile(r":(?:\s|$)|^\s*-\s", re.MULTILINE)
+_STRUCTURED = re.compile(r":(?:\s|$)|^[ \t]*-\s", re.MULTILINE)
 _FLOW_THEN_TEXT = re.compile(r"(?:(?<=[:\-,]\s)|^)\s*(?P<value>[\[{][^\[\]{}\n]*[\]}][^\s,#\]}:].*)")
 
 
