@@ -67,13 +67,13 @@ def find_transient_output(document: Document, spec: Path, container: Path) -> di
     if _copies_out(document, spec):
         return {}
     empty = {
-        document.get((*at, "name"))
+        str(document.get((*at, "name")))
         for at in pod_templates.items(document, (*spec, "volumes"))
         if document.node((*at, "emptyDir")) is not None
     }
     for mount in volume_claims.mounts(document, container):
         folder = str(document.get((*mount, "mountPath")))
-        if document.get((*mount, "name")) in empty and RESULTS.search(folder):
+        if str(document.get((*mount, "name"))) in empty and RESULTS.search(folder):
             named = Field(folder, (Origin(document, (*mount, "mountPath")),), assumption=f"{folder} holds the results")
             return {"transient_output": named}
     return {}
